@@ -267,6 +267,19 @@ class TestJudges:
             assert f"0 of {decided}" in RECORD
 
 
+def printed_width(cell: str) -> float:
+    """Return the characters of a LaTeX cell's widest line, small ones for less."""
+    lines = re.sub(r"\\(begin|end){tabular}(\[t\]{@{}r@{}})?|\\shortstack\[r\]", "", cell).split(
+        r"\\"
+    )
+    small = [0.8 if r"\tiny" in line else 1 for line in lines]
+    plain = [
+        re.sub(r"\\(allowbreak|tiny|textbf|\w+arrow|\w+rule.*)|[{}$\\]", "", line).strip()
+        for line in lines
+    ]
+    return max(one * len(line) for one, line in zip(small, plain, strict=True))
+
+
 class TestTables:
     columns = (
         Column("system", "System", "text"),
@@ -307,11 +320,33 @@ class TestTables:
         tables = [one for one in shows if isinstance(one, Table)]
         assert {"overall", "paired", "invalid"} <= {table.key for table in tables}
         for table in tables:
-            for part in re.findall(r"\\midrule\n(.*?)\\bottomrule", render_latex(table), re.DOTALL):
-                for line in part.splitlines():
-                    cells = re.sub(r"\\\w+(\[\w\])?|[{}\\$]", "", line).split("&")
-                    wide = sum(len(cell.strip()) for cell in cells[1:])
-                    assert wide <= _TEX_ROOM, (table.key, line)
+            text = render_latex(table)
+            assert text.count("{table}") == 2 * text.count("caption{")
+            for part in re.findall(
+                r"\\begin{tabular}{(>.*?|r+)}\n(.*?)\\bottomrule", text, re.DOTALL
+            ):
+                spec, lines = part
+                rows = [line.split(" & ") for line in lines.splitlines() if "multicol" not in line]
+                texts = spec.count("p{")
+                room = _TEX_ROOM * (1 - sum(map(float, re.findall(r"p{([\d.]+)", spec))))
+                widths = [[printed_width(cell) for cell in row[texts:]] for row in rows if row[1:]]
+                numbers = len(spec) - len(spec.rstrip("r"))
+                assert {len(row) for row in rows if row[1:]} == {texts + numbers}
+                assert sum(map(max, zip(*widths, strict=True))) <= room + 1, (table.key, lines)
+
+    def test_latex_escapes_breaks_names_and_goes_on_after_a_page(self, made: Any) -> None:
+        count, name = 90, "vendor/a_very-long.name_50%&#_of_a_model"
+        column = Column("a_valid", "Share", "share", "Over valid outputs, %", "high")
+        columns = (self.columns[0], Column("judge", "Judge", "text"), column)
+        frame = pd.DataFrame({"system": [f"{name}{n}" for n in range(count)], "judge": "one/judge"})
+        frame = frame.assign(a_valid=0.5, a_valid_low=0.4, a_valid_high=0.6)
+        text = render_latex(Table("t", "T", "It's ±1.", columns, frame))
+        assert text.count(r"\begin{table}") == text.count("continued.") + 1 > 2
+        assert text.count(r"\label{") == 1 and text.count(r"\toprule") == text.count("{table}") / 2
+        assert r"vendor/\allowbreak{}a\_\allowbreak{}very-long" in text and r"50\%\&\#" in text
+        assert text.count("judge") == 1 and r"Judge: one/\allowbreak{}judge." in text
+        assert r"$\pm$1" in text and r"\tiny 40.0--60.0" in text
+        assert sum(line.startswith("vendor") for line in text.splitlines()) == count
 
     def test_reasons_are_few_lines_of_whole_words(self, made: Any, opened: Any) -> None:
         items = made(headlines=40).query("system == @FEW").reset_index(drop=True)

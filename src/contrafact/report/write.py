@@ -2,9 +2,9 @@
 
 import json
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby, zip_longest
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
@@ -52,7 +52,9 @@ _LATEX = {
     "’": r"'",
     "‹": r"\guilsinglleft{}",
     "›": r"\guilsinglright{}",
+    "±": r"$\pm$",
 }
+_BREAKS = ("/", r"\_")
 
 
 @dataclass(frozen=True)
@@ -211,55 +213,129 @@ _TEX_ROOM = 62
 """How many characters of ``\\scriptsize`` fit the width of a two-column paper's column."""
 _TEX_SMALL = 0.8
 """The width of a character of ``\\tiny``, in those."""
-_TEX_TEXT = 18
-"""The characters that a column of texts is given, which are wrapped."""
+_TEX_TEXT = 20
+"""The least characters that a column of texts is given, which are wrapped."""
+_TEX_LINES = 60
+"""How many such lines fit a page below a caption."""
 
 
 def render_latex(table: Table) -> str:
     """Return the table for a LaTeX document that loads booktabs and array.
 
-    It fits a column of a two-column paper: intervals stand under their figures, and columns for
-    which there is no room follow in further parts, below each other. Names in scripts that pdfLaTeX
-    lacks need XeLaTeX or LuaLaTeX.
+    It fits a column of a two-column paper: intervals stand under their figures, columns for which
+    there is no room follow in further parts, a text that all lines share stands below, and what
+    is longer than a page goes on in another float. Names in scripts that pdfLaTeX lacks need
+    XeLaTeX or LuaLaTeX.
     """
     groups = row_groups(table)
-    lines = [
-        r"\begin{table}",
-        r"\centering\scriptsize\setlength{\tabcolsep}{2pt}",
-        rf"\caption{{{_tex(table.title)}. {_tex(table.caption)}}}",
-        rf"\label{{tab:{table.key.replace('_', '-')}}}",
+    shared = [place for place in range(1, len(table.shown)) if _shared(table.shown, groups, place)]
+    caption = rf"\caption{{{_tex(table.title)}. {_tex(table.caption)}}}"
+    label = rf"\label{{tab:{table.key.replace('_', '-')}}}"
+    opened = [r"\begin{table}", r"\centering\scriptsize\setlength{\tabcolsep}{2pt}"]
+    lines, used = [*opened, caption, label], 0
+    for part in _tex_parts(table.shown, groups, shared):
+        for chunk in _tex_chunks(table.shown, groups, part):
+            height = 6 + sum(chunk[1])
+            if used and used + height > _TEX_LINES:
+                lines += [r"\end{table}", *opened, rf"\caption{{{_tex(table.title)}, continued.}}"]
+                used = 0
+            used += height
+            lines += [*_tex_part(table.shown, chunk[0], part), r"\par\medskip"]
+    notes = [f"{table.shown[place].heading}: {groups[0].rows[0][place].text}." for place in shared]
+    lines[-1:] = [
+        rf"\par\footnotesize {_tex(note, breaks=True)}" for note in (*notes, *table.notes)
     ]
-    for part in _tex_parts(table.shown, groups):
-        lines += [*_tex_part(table.shown, groups, part), r"\par\medskip"]
-    lines[-1:] = [rf"\par\footnotesize {_tex(note)}" for note in table.notes]
-    lines.append(r"\end{table}")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
-def _tex_parts(columns: Sequence[Column], groups: Sequence[RowGroup]) -> list[list[int]]:
-    """Return the places of the columns of each part; the first column, if a text, is in all."""
-    rows = [row for group in groups for row in group.rows]
+def _shared(columns: Sequence[Column], groups: Sequence[RowGroup], place: int) -> bool:
+    return (
+        columns[place].kind == "text"
+        and len({row[place].text for group in groups for row in group.rows}) == 1
+    )
+
+
+def _tex_parts(
+    columns: Sequence[Column], groups: Sequence[RowGroup], shared: Sequence[int]
+) -> list[list[int]]:
+    """Return the places of the columns of each part, figures before texts; the first column, if a
+    text, is in all.
+    """
     first = [0] if columns[0].kind == "text" else []
-    parts, room = [[*first]], _TEX_ROOM - _TEX_TEXT * len(first)
-    left: float = room
-    for place in range(len(first), len(columns)):
-        column, cells = columns[place], [row[place] for row in rows]
+    wide = _tex_widths(columns, groups)
+    rest = [place for place in range(len(first), len(columns)) if place not in shared]
+    parts = [[*first]]
+    for place in sorted(rest, key=lambda place: columns[place].kind == "text"):
+        denominator = [one for one in rest if one == place + 1 and columns[one].heading == "of"]
+        more = [*parts[-1], place, *denominator]
+        if (
+            columns[place].heading != "of"
+            and _tex_width(columns, wide, more) > _TEX_ROOM
+            and len(more) > len(first) + 1
+        ):
+            parts.append([*first])
+        parts[-1].append(place)
+    return parts
+
+
+def _tex_widths(columns: Sequence[Column], groups: Sequence[RowGroup]) -> list[float]:
+    wide: list[float] = []
+    for place, column in enumerate(columns):
+        cells = [row[place] for group in groups for row in group.rows]
         words = [*column.heading.split(), *(cell.text for cell in cells)]
         small = [_TEX_SMALL * len(text) for cell in cells for text in cell.more]
-        wide = 2 + (_TEX_TEXT if column.kind == "text" else max(*map(len, words), *small, 0))
-        if wide > left and len(parts[-1]) > len(first):
-            parts.append([*first])
-            left = room
-        parts[-1].append(place)
-        left -= wide
-    return parts
+        wide.append(2 + (_TEX_TEXT if column.kind == "text" else max(*map(len, words), *small, 0)))
+    return wide
+
+
+def _tex_width(columns: Sequence[Column], wide: Sequence[float], part: Sequence[int]) -> float:
+    """Return the width of a part, in which a group's heading may be wider than its columns."""
+    total, places = 0.0, list(part)
+    for heading, run in heading_groups([columns[place] for place in part]):
+        own = sum(wide[places.pop(0)] for _ in run)
+        total += max(own, len(heading) + 2)
+    return total
+
+
+def _tex_text(columns: Sequence[Column], groups: Sequence[RowGroup], part: Sequence[int]) -> int:
+    """Return the characters of each column of texts of a part, which share what figures leave."""
+    texts = sum(columns[place].kind == "text" for place in part)
+    left = _TEX_ROOM - _tex_width(columns, _tex_widths(columns, groups), part)
+    return _TEX_TEXT + max(0, int(left / max(texts, 1)))
+
+
+def _tex_chunks(
+    columns: Sequence[Column], groups: Sequence[RowGroup], part: Sequence[int]
+) -> Iterator[tuple[list[RowGroup], list[int]]]:
+    """Yield groups of rows that fit a page, with the heights of their rows in lines."""
+    room = _tex_text(columns, groups, part) * 0.9
+    chunk: list[RowGroup] = []
+    heights: list[int] = []
+    for group in groups:
+        of_part = ([row[place].text for place in part[1:]] for row in group.rows)
+        if group.published and all({*texts} == {MISSING} for texts in of_part):
+            continue
+        for row in group.rows:
+            cells = [row[place] for place in part]
+            wraps = (math.ceil(len(cell.text) / room) for cell in cells if cell.kind == "text")
+            height = max(1, *wraps, *(1 + len(cell.more) for cell in cells))
+            if chunk and 6 + sum(heights) + height > _TEX_LINES:
+                yield chunk, heights
+                chunk, heights = [], []
+            if not chunk or chunk[-1].label != group.label:
+                chunk.append(replace(group, rows=()))
+                heights.append(1)
+            chunk[-1] = replace(chunk[-1], rows=(*chunk[-1].rows, row))
+            heights.append(height)
+    if chunk:
+        yield chunk, heights
 
 
 def _tex_part(
     columns: Sequence[Column], groups: Sequence[RowGroup], part: Sequence[int]
 ) -> list[str]:
     shown = [columns[place] for place in part]
-    share = _TEX_TEXT / _TEX_ROOM
+    share = _tex_text(columns, groups, part) / _TEX_ROOM
     wrapped = rf">{{\raggedright\arraybackslash}}p{{{share:.2f}\columnwidth}}"
     spec = "".join(wrapped if column.kind == "text" else "r" for column in shown)
     lines = [rf"\begin{{tabular}}{{{spec}}}", r"\toprule", *_tex_heading(shown), r"\midrule"]
@@ -269,16 +345,16 @@ def _tex_part(
             label = rf"p{{.97\columnwidth}}}}{{\textit{{{_tex(group.label)}}}}}"
             lines.append(rf"\multicolumn{{{len(part)}}}{{{label} \\")
         for row in group.rows:
-            cells = [row[place] for place in part]
-            lines.append(" & ".join(map(_tex_cell, cells)) + r" \\")
-            for more in zip_longest(*(cell.more for cell in cells), fillvalue=""):
-                small = (rf"{{\tiny {_tex(text)}}}" if text else "" for text in more)
-                lines.append(" & ".join(small) + r" \\")
+            lines.append(" & ".join(_tex_cell(row[place]) for place in part) + r" \\")
     return [*lines, r"\bottomrule", r"\end{tabular}"]
 
 
-def _tex(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in visible_text(text))
+def _tex(text: str, *, breaks: bool = False) -> str:
+    """Return a text with LaTeX's signs escaped; with ``breaks``, a line may end within a name."""
+    signs = (_LATEX.get(sign, sign) for sign in visible_text(text))
+    return "".join(
+        rf"{sign}\allowbreak{{}}" if breaks and sign in _BREAKS else sign for sign in signs
+    )
 
 
 def _tex_heading(columns: Sequence[Column]) -> list[str]:
@@ -302,8 +378,13 @@ def _tex_head(column: Column) -> str:
 
 
 def _tex_cell(cell: Cell) -> str:
-    text = _tex(cell.text)
-    return rf"\textbf{{{text}}}" if cell.best else text
+    """Return a cell, with its interval and spread below its figure."""
+    text = _tex(cell.text, breaks=cell.kind == "text")
+    text = rf"\textbf{{{text}}}" if cell.best else text
+    if not cell.more:
+        return text
+    lines = r"\\".join((text, *(rf"{{\tiny {_tex(more)}}}" for more in cell.more)))
+    return rf"\begin{{tabular}}[t]{{@{{}}r@{{}}}}{lines}\end{{tabular}}"
 
 
 def render_json(value: object) -> str:

@@ -164,7 +164,7 @@ def exam(regime: Regime, judge: str, rng: np.random.Generator) -> Exam:
         return CriterionExam(
             sensitivity=rate(passed[known]), specificity=rate(~passed[~known]),
             invalid=rate(np.zeros(len(known), dtype=bool)), bias_true=nothing, length=nothing,
-            order=None, kinds={},
+            kinds={},
             seen={name: Seen(right=rate(own[known]), wrong=rate(own[~known]))
                   for name, own in visible.items()},
         )  # fmt: skip

@@ -7,8 +7,8 @@ from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate, Repea
 from contrafact.family.manifest import PackRecord
 
 PLAIN = {
-    "cluster": "", "kind": "any", "invalid": None, "probability": None, "swapped": None,
-    "asked_swapped": False, "words": 9, "text": "", "reference": None,
+    "cluster": "", "kind": "any", "invalid": None, "probability": None,
+    "words": 9, "text": "", "reference": None,
 }  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def exam_with(rates, *, judge="j", templates=()):
     criteria = {
         name: CriterionExam(
             sensitivity=rate(*passes), specificity=rate(*fails), invalid=rate(0, 100),
-            bias_true=none, length=none, order=None, kinds={},
+            bias_true=none, length=none, kinds={},
         )
         for name, (passes, fails) in rates.items()
     }  # fmt: skip

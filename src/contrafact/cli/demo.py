@@ -175,7 +175,7 @@ class _Report:
         for judge in judge_names(part.judges):
             if family.exam is not None and is_verifier(judge):
                 file = self._out / f"exam-{family.name}.json"
-                options = ExamOptions(judge=[judge], family=family.name, out=file, order=False)
+                options = ExamOptions(judge=[judge], family=family.name, out=file)
                 exam, _ = run_exam(options, family.exam.load().options())
                 self._exams.append(exam)
 

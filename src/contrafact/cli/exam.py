@@ -145,9 +145,6 @@ def _remarks(name: str, one: "CriterionExam") -> list[str]:
     right, wrong = one.sensitivity.estimate, one.specificity.estimate
     if right is not None and wrong is not None and right + wrong <= 1.0:
         lines.append(f"{name}: this judge cannot tell (the two shares sum to {right + wrong:.2f})")
-    if one.order is not None and one.order.changed.n:
-        changed = one.order.changed
-        lines.append(f"{name}: {changed.k} of {changed.n} verdicts change with the order of parts")
     if _clear(one.length) and one.length.estimate is not None:
         more = "more" if one.length.estimate > 0 else "less"
         points = abs(100 * one.length.estimate)

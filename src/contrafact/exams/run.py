@@ -157,6 +157,8 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
             fewer items than asked for.
     """
     family, n = options.family, options.n
+    if options.order:
+        raise InputError("--order is retired: an exam asks as a run does", hint="leave it out")
     if (exam := family_named(family).exam) is None:
         raise InputError(f"{family} has no exam", hint="name another family with --family")
     spec = exam.load()
@@ -186,9 +188,7 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
         pack=pack,
         examiner=examiner,
         items=items,
-        questions=questions_of(
-            items, examiner, judges, repeats=options.repeats, order=options.order
-        ),
+        questions=questions_of(items, examiner, judges, repeats=options.repeats),
         judges=judges,
         seed=options.seed,
         criteria=criteria,

@@ -17,7 +17,6 @@ from contrafact.family.exam_file import (
     Exam,
     Figure,
     KindRate,
-    OrderEffect,
     Rate,
     Repeats,
     Seen,
@@ -54,24 +53,22 @@ def exam_rows(
     Returns:
         One row per item and criterion; the criterion ``response`` means the item as a whole.
         ``known`` is the right verdict, ``passed`` the first verdict given, None if it was
-        ``invalid``; ``repeats`` are all verdicts including the first, ``swapped`` is the verdict in
-        the other order if ``asked_swapped``; ``probability`` is the judge's probability of true, if
-        the provider gave one, ``members`` a panel's verdicts by judge. Further columns are the
-        fields of `ExamItem` with its facts, and ``words``.
+        ``invalid``; ``repeats`` are all verdicts including the first; ``probability`` is the
+        judge's probability of true, if the provider gave one, ``members`` a panel's verdicts by
+        judge. Further columns are the fields of `ExamItem` with its facts, and ``words``.
     """
-    votes: dict[tuple[str, str, int, bool], dict[str, Mapping[str, Any]]] = {}
+    votes: dict[tuple[str, str, int], dict[str, Mapping[str, Any]]] = {}
     for q in questions:
         answer = answers[q.key]
         for name, vote in answer.items() if q.about else [(q.criterion, answer)]:
-            votes.setdefault((q.item, name, q.repeat, q.swapped), {})[q.judge] = vote
+            votes.setdefault((q.item, name, q.repeat), {})[q.judge] = vote
     times = range(1, max((q.repeat for q in questions), default=1) + 1)
     rows: list[dict[str, Any]] = []
     for item in items:
         own: list[dict[str, Any]] = []
         for criterion, known in item.known.items():
-            given = [_panel(votes[item.id, criterion, time, False]) for time in times]
-            first = votes[item.id, criterion, 1, False]
-            other = votes.get((item.id, criterion, 1, True))
+            given = [_panel(votes[item.id, criterion, time]) for time in times]
+            first = votes[item.id, criterion, 1]
             chances = [c for vote in first.values() if (c := vote.get("probability")) is not None]
             own.append(
                 {
@@ -81,8 +78,6 @@ def exam_rows(
                     "invalid": given[0].invalid,
                     "probability": sum(chances) / len(chances) if chances else None,
                     "repeats": [verdict.passed for verdict in given],
-                    "swapped": _panel(other).passed if other else None,
-                    "asked_swapped": other is not None,
                     "members": {judge: vote["passed"] for judge, vote in first.items()},
                 }
             )
@@ -111,7 +106,6 @@ def _whole(known: bool, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the row of the verdict on an item as a whole: a conjunction, for each repeat."""
     passed = all_pass(row["passed"] for row in rows)
     why = "; ".join(f"{row['criterion']}: {row['invalid']}" for row in rows if row["invalid"])
-    swapped = all(row["asked_swapped"] for row in rows)
     return {
         "criterion": RESPONSE,
         "known": known,
@@ -119,8 +113,6 @@ def _whole(known: bool, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "invalid": why if passed is None else None,
         "probability": None,
         "repeats": [*map(all_pass, zip(*(row["repeats"] for row in rows), strict=True))],
-        "swapped": all_pass(row["swapped"] for row in rows) if swapped else None,
-        "asked_swapped": swapped,
         "members": {},
     }
 
@@ -289,7 +281,6 @@ class _Estimates:
             ),
             auroc=_auroc(sure, sure["probability"], how) if len(sure) else None,
             length=_length(read, how),
-            order=self.order(rows, how),
             kinds=self.kinds(read),
             seen=self.seen(read),
         )
@@ -336,17 +327,6 @@ class _Estimates:
     def rate(self, rows: pd.DataFrame, outcomes: "pd.Series[Any]") -> Rate:
         clusters = rows["cluster"].loc[outcomes.index].tolist()
         return Rate.of(clustered_proportion(outcomes.to_numpy(float), clusters, level=self.level))
-
-    def order(self, rows: pd.DataFrame, how: Resampling) -> OrderEffect | None:
-        if not rows["asked_swapped"].any():
-            return None
-        both = rows[rows["passed"].notna() & rows["swapped"].notna()]
-        passed, swapped = (both[column].astype(float) for column in ("passed", "swapped"))
-        shift = (swapped - passed).to_numpy(float)
-        return OrderEffect(
-            changed=self.rate(both, passed.ne(swapped)),
-            shift=Figure.of(cluster_bootstrap(shift, both["cluster"].tolist(), **how)),
-        )
 
 
 def _length(read: pd.DataFrame, how: Resampling) -> Figure:

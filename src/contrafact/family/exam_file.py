@@ -21,7 +21,6 @@ __all__ = [
     "Exam",
     "Figure",
     "KindRate",
-    "OrderEffect",
     "Rate",
     "Repeats",
     "Seen",
@@ -96,15 +95,6 @@ class KindRate(_Part):
     right: Rate = Field(description="How often the right verdict was given.")
 
 
-class OrderEffect(_Part):
-    """The change in verdicts when the texts stand before the question instead of after it."""
-
-    changed: Rate = Field(description="Verdicts that differ, if both can be read.")
-    shift: Figure = Field(
-        description="Share passed in the other order minus that in the usual order."
-    )
-
-
 class Seen(_Part):
     """A share that can be observed without known verdicts, for right and for wrong items."""
 
@@ -129,7 +119,7 @@ class CriterionExam(_Part):
         description="Share passed of items longer than the median minus that of the others, items "
         "of one known verdict compared with each other."
     )
-    order: OrderEffect | None = Field(description="None where it was not asked.")
+    order: Any = Field(None, exclude=True, description="Of earlier versions; not read.")
     kinds: dict[str, KindRate] = Field(description="By how the items were made.")
     seen: dict[str, Seen] = Field(
         default_factory=dict,

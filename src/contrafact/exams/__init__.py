@@ -19,7 +19,7 @@ class ExamOptions(CallOptions):
     n: int | None = option(None, "Number of items; by default, the family's.", ge=2, metavar="N")
     seed: int = option(0, "Seed of the draw of items.", ge=0, metavar="S")
     repeats: int = option(1, "How many times to ask each question.", ge=1, metavar="R")
-    order: bool = option(False, "Retired: each is asked in the run's order alone.")
+    order: bool = option(False, "Retired, and refused.", flags=("--order/--no-order",))
     estimate: bool = option(False, "Say calls, tokens and cost, and stop.")
     yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))
     prompts: Path | None = option(None, "Another prompt pack: its folder or name.", metavar="DIR")

@@ -86,6 +86,36 @@ class TestFirstSentence:
         assert summary.next.code == "decide"
         assert {said.code for said in summary.more}.isdisjoint({"apart", "other-over-valid"})
 
+    def test_what_a_judge_left_open_altogether_was_judged(self, made: Any, study: Any) -> None:
+        """Neither is it an accuracy of 0, nor is a system without a decided verdict left out."""
+        items = made(headlines=12)
+        for systems in ((FEW,), (FEW, ZERO)):
+            is_open = items["system"].isin(systems)
+            for name in CRITERIA:
+                items.loc[is_open, [name, f"{name}_invalid"]] = np.nan, "undecided: cannot read"
+            runs = TaskRuns("finforce", items.copy(), study.make_meta(systems=(FEW, ZERO)))
+            chapter = make_chapter(runs, Options(resamples=50))
+            said = chapter.summary.sentence
+            assert said.code == "open" and "nothing was judged" not in said.text
+            assert f"of {FEW}, 0 of 48 verdicts are decided and 0 right" in said.text
+            assert "between 0.0% and 100.0%" in said.text
+            assert (f"of {ZERO}, 48 of 48" in said.text) == (len(systems) == 1)
+            assert chapter.summary.next.code == "decide"
+            assert "--judge proof" not in chapter.summary.next.text, "this judge is a model"
+            assert chapter.data.ranks.empty
+
+    def test_of_many_systems_with_open_verdicts_three_are_spelt_out(
+        self, made: Any, study: Any
+    ) -> None:
+        parts = [made(headlines=9).query("system == @FEW").assign(system=f"s{n}") for n in range(5)]
+        items = pd.concat(parts, ignore_index=True)
+        items.loc[items.index % 3 == 0, "directionality"] = np.nan
+        items.loc[items.index % 3 == 0, "directionality_invalid"] = "undecided: cannot read"
+        meta = study.make_meta(systems=tuple(f"s{n}" for n in range(5)))
+        said = summarise(chapter_data(TaskRuns("finforce", items, meta), Options(resamples=20)))
+        assert said.sentence.text.count("lies between") == 3
+        assert "; of 2 more, as drawn" in said.sentence.text
+
     def test_it_counts_what_the_figure_rests_on(self, made: Any, opened: Any) -> None:
         items = made(headlines=9).query("system == @FEW")
         unjudged = items["sample_id"].eq("h0008")
@@ -124,6 +154,15 @@ class TestNextStep:
     def test_few_judged_items_are_sent_to_no_exam(self, made: Any, opened: Any) -> None:
         summary, _ = opened(made(headlines=40))
         assert summary.next.code == "label" and "exam" not in summary.next.text
+
+    @pytest.mark.parametrize(("headlines", "enough"), [(8, False), (60, True)])
+    def test_a_warning_promises_no_correction_that_is_refused(
+        self, made: Any, opened: Any, headlines: int, enough: bool
+    ) -> None:
+        _, data = opened(made(headlines=headlines))
+        (text,) = [one.text for one in warnings(data) if one.code == "not-examined"]
+        assert ("To correct the rates" in text) == enough
+        assert ("An exam corrects no rate here" in text) == (not enough)
 
 
 def summarise_without_exam(opened: Any, items: pd.DataFrame) -> Any:

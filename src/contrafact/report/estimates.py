@@ -36,6 +36,8 @@ from contrafact.stats.replicates import Bootstrap
 __all__ = ["judged_rates"]
 
 NO_MODEL = "none/none"
+MUCH_OPEN = 0.1
+"""The share of open verdicts above which no rate over the decided ones is said first or ranked."""
 NOTHING_READ = Reason("nothing-read", "no {output} of it could be read: 0 in the strict form")
 FEW_CLUSTERS = Reason(
     "few-clusters",
@@ -379,12 +381,14 @@ def judged_ranks(data: ChapterData) -> pd.DataFrame:
     """Return the systems' ranks for each judge and each criterion with a leaderboard."""
     spec, items = data.spec, _with_nothing_as_failed(data.items, data.spec)[0]
     asked = items[items["role"].eq("asked")]
+    judged = asked[asked["was_judged"] & asked["valid"].eq(1)]
     ranks = [
         ranked_systems(
             asked, column, unit=_unit(spec), cluster=spec.cluster, **data.bootstrap.how
         ).assign(criterion=column)
         for column in (one.column for one in spec.criteria if one.leaderboard)
         if len(data.rates) and data.rates["criterion"].eq(column).any()
+        if not judged[column].isna().groupby(judged["system"]).mean().gt(MUCH_OPEN).any()
     ]
     return pd.concat(ranks, ignore_index=True) if ranks else pd.DataFrame()
 

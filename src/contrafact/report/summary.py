@@ -24,9 +24,9 @@ from contrafact.family.display import MISSING, Kind, count, figure_text, format_
 from contrafact.family.exam import RESPONSE
 from contrafact.family.report import ChapterData, Form, Measure, ReportSpec
 from contrafact.models.gguf import EMBEDDED_NAMES
-from contrafact.report.estimates import NO_MODEL, compare_systems, number_of_tests
+from contrafact.report.estimates import MUCH_OPEN, NO_MODEL, compare_systems, number_of_tests
 from contrafact.report.tables import votes_by_judge
-from contrafact.report.words import judge_options, not_examined, sentence
+from contrafact.report.words import judge_options, not_examined, sentence, sentences
 from contrafact.stats.correction import MIN_ITEMS, UNINFORMATIVE
 from contrafact.stats.paired import clusters_needed
 
@@ -39,8 +39,6 @@ _MOST_NAMED = 3
 """The most systems that a sentence names; if there are more, it gives their number."""
 _MOST = 0.5
 """The share of outputs without an answer above which the summary does not advise a judge."""
-_OPEN = 0.1
-"""The share of open verdicts above which a rate over the decided ones is not said first."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ class _Finding:
             is_open = verdicts.isna().mul(_sound(rows), axis="index")
             counts = (verdicts.size, verdicts.eq(1).sum().sum(), is_open.sum().sum())
             bounds[system] = _Bounds(*map(int, counts))
-        much = any(one.opened > _OPEN * one.judged for one in bounds.values())
+        much = any(one.opened > MUCH_OPEN * one.judged for one in bounds.values())
         return bounds if much else {}
 
     @cached_property
@@ -273,7 +271,11 @@ def _finding(data: ChapterData) -> _Finding:
     for measure in measures:
         strict = "strict" in measure.forms and not all_sound
         form: Form = "strict" if strict else measure.forms[0]
-        rows = _best_first(data.overall(measure.name, form), measure)
+        rows = data.overall(measure.name, form)
+        if measure.judged and "strict" in measure.forms:  # of whom no verdict was decided
+            known = data.overall(measure.name, "strict")
+            rows = pd.concat([rows, known[~known["system"].isin(rows["system"])]])
+        rows = _best_first(rows, measure)
         if len(rows):
             phrase = measure.phrase or measure.label.removesuffix(", %").removesuffix(" %")
             about: tuple[Measure | None, Form, str, Kind] = measure, form, phrase, measure.kind
@@ -351,6 +353,7 @@ def _sentence(finding: _Finding) -> Reason:
         for name in ranked["system"][:_MOST_BARS]
         if (one := finding.bounds.get(str(name)))
     ]
+    more = [f"of {len(within) - _MOST_NAMED} more, as drawn"] * (len(within) > _MOST_NAMED)
     return sentence(
         "first",
         next(code for code, holds in cases.items() if holds),
@@ -367,7 +370,7 @@ def _sentence(finding: _Finding) -> Reason:
             [f"{name} {figure_text(float(figure), finding.kind)}" for name, figure in first]
         ),
         rests=f"{strict}, over {units}" if data.several else "",
-        within="; ".join(within),
+        within="; ".join(within[:_MOST_NAMED] + more),
     )
 
 
@@ -511,6 +514,7 @@ def _next(finding: _Finding) -> Reason:
         clusters=data.spec.clusters,
         fewest=data.spec.fewest,
         wanted=_wanted(finding),
+        reader=sentences()["next"]["reader"] if data.spec.records.keys() & {*meta.judges} else "",
         harder=data.spec.harder or f"use harder {data.spec.unit[1]}, or more of them",
     )
 

@@ -399,8 +399,8 @@ def _errors(data: ChapterData) -> Section:
     invalid = invalid_table(
         data,
         "Invalid responses and verdicts",
-        "A verdict is valid if the judge's reply is T or F, read from the next token's "
-        "probabilities where the provider gives them. A response's correctness is left open where "
+        "A verdict is valid if a model replies T or F, read from the next token's probabilities "
+        "where the provider gives them, or a verifier decides. A response's correctness is left open where "
         "it is invalid itself, or no criterion failed and a verdict is invalid; the strict form "
         "counts it as wrong.",
         {

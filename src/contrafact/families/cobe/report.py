@@ -400,9 +400,9 @@ def _errors(data: ChapterData) -> Section:
         data,
         "Invalid responses and verdicts",
         "A verdict is valid if a model replies T or F, read from the next token's probabilities "
-        "where the provider gives them, or a verifier decides. A response's correctness is left open where "
-        "it is invalid itself, or no criterion failed and a verdict is invalid; the strict form "
-        "counts it as wrong.",
+        "where the provider gives them, or a verifier decides. A response's correctness is left "
+        "open where it is invalid itself, or no criterion failed and a verdict is invalid; the "
+        "strict form counts it as wrong.",
         {
             Column("verdicts", "Asked for", "count", "Verdicts"): _verdicts,
             Column("verdicts_invalid", "Invalid", "count", "Verdicts"): _unread,

@@ -12,7 +12,6 @@ from functools import partial
 from itertools import count
 from typing import Any, Unpack
 
-import numpy as np
 import pandas as pd
 
 from contrafact.errors import Reason
@@ -30,7 +29,6 @@ from contrafact.stats.correction import (
     ppi_share,
 )
 from contrafact.stats.intervals import Resampling, cluster_bootstrap, effective_number, resampling
-from contrafact.stats.paired import ranked
 from contrafact.stats.sampling import verdict_levels
 
 __all__ = [
@@ -39,7 +37,6 @@ __all__ = [
     "corrected_by_labels",
     "corrected_scores",
     "examined_criteria",
-    "ranked_systems",
     "what_corrects",
 ]
 
@@ -234,56 +231,6 @@ def corrected_by_labels(
                 about = {"by": "labels", "rests_on": counts, "speaks_of": _SPEAKS["labels"]}
                 rows.append({**row, **found, **about})
     return pd.DataFrame(rows)
-
-
-def ranked_systems(
-    items: pd.DataFrame,
-    column: str,
-    *,
-    unit: str = "",
-    cluster: str = "sample_id",
-    **how: Unpack[Resampling],
-) -> pd.DataFrame:
-    """Return the ranks of each judge's systems by a judged rate; systems not told apart share one.
-
-    Ranks are by raw rates: a judge that does not know whose text it reads errs on all systems
-    alike. Systems of different judges are not compared. 1 - ``level`` is the chance of any false
-    difference among the systems of a judge; ``unit`` and ``cluster`` are as in
-    `corrected_by_labels`.
-
-    Returns:
-        One row per system, best first: ``judge``, ``system``, ``raw``, ``n`` (items), ``rank``
-        and ``rank_worst`` (the best and worst ranks that the comparisons allow), ``shared``
-        (whether another system has the same rank).
-    """
-    units = [name for name in dict.fromkeys((cluster, "sample_id", unit)) if name in items.columns]
-    rows: list[dict[str, Any]] = []
-    for judge, own in items.groupby("judge", sort=False):
-        means = own[own[column].notna()].groupby(["system", *units])[column].mean()
-        table = means.unstack("system")
-        if table.empty:
-            continue
-        clusters = table.index.get_level_values(cluster).to_numpy(object)
-        values = {str(name): table[name].to_numpy(float) for name in table.columns}
-        ranks = ranked(values, clusters, **how)
-        taken = [best for best, _ in ranks.values()]
-        rows += [
-            {
-                "judge": judge,
-                "system": name,
-                "raw": float(np.nanmean(values[name])),
-                "n": int((~np.isnan(values[name])).sum()),
-                "rank": best,
-                "rank_worst": worst,
-                "shared": taken.count(best) > 1,
-            }
-            for name, (best, worst) in ranks.items()
-        ]
-    frame = pd.DataFrame(
-        rows, columns=["judge", "system", "raw", "n", "rank", "rank_worst", "shared"]
-    )
-    order = frame.sort_values(["judge", "rank", "raw"], ascending=[True, True, False])
-    return order.reset_index(drop=True)
 
 
 def _by_system(items: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:

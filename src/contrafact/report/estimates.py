@@ -5,8 +5,7 @@ them as wrong. Intervals resample whole clusters, so that all outputs for one in
 few-shot draws, are drawn together.
 
 Judged rates are given raw, and corrected by an exam of the judge or by people's labels. A rate that
-cannot be corrected keeps its line, with the reason in place of the corrected figure. Ranks rest on
-paired comparisons: systems that these cannot tell apart share a rank.
+cannot be corrected keeps its line, with the reason in place of the corrected figure.
 """
 
 import re
@@ -24,7 +23,6 @@ from contrafact.exams.correct import (
     corrected_by_labels,
     corrected_scores,
     examined_criteria,
-    ranked_systems,
 )
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ROLES, ChapterData, Estimate, Measure, Part, ReportSpec
@@ -36,8 +34,6 @@ from contrafact.stats.replicates import Bootstrap
 __all__ = ["judged_rates"]
 
 NO_MODEL = "none/none"
-MUCH_OPEN = 0.1
-"""The share of open verdicts above which no rate over the decided ones is said first or ranked."""
 NOTHING_READ = Reason("nothing-read", "no {output} of it could be read: 0 in the strict form")
 FEW_CLUSTERS = Reason(
     "few-clusters",
@@ -377,22 +373,6 @@ def _differences(
         yield spec.bounded(row)
 
 
-def judged_ranks(data: ChapterData) -> pd.DataFrame:
-    """Return the systems' ranks for each judge and each criterion with a leaderboard."""
-    spec, items = data.spec, _with_nothing_as_failed(data.items, data.spec)[0]
-    asked = items[items["role"].eq("asked")]
-    judged = asked[asked["was_judged"] & asked["valid"].eq(1)]
-    ranks = [
-        ranked_systems(
-            asked, column, unit=_unit(spec), cluster=spec.cluster, **data.bootstrap.how
-        ).assign(criterion=column)
-        for column in (one.column for one in spec.criteria if one.leaderboard)
-        if len(data.rates) and data.rates["criterion"].eq(column).any()
-        if not judged[column].isna().groupby(judged["system"]).mean().gt(MUCH_OPEN).any()
-    ]
-    return pd.concat(ranks, ignore_index=True) if ranks else pd.DataFrame()
-
-
 def judged_rates(
     data: ChapterData, exams: Sequence[Exam] = (), labels: pd.DataFrame | None = None
 ) -> pd.DataFrame:
@@ -440,7 +420,7 @@ def _with_nothing_as_failed(
     """Return the items, and the systems without a valid output to judge.
 
     Such a system has no rate over valid outputs. It gets the verdicts of the strict form, all
-    failed, so that it is ranked with the others instead of being left out.
+    failed, so that it stands with the others instead of being left out.
     """
     judged = items[items["was_judged"]].groupby("system", sort=False)
     in_vain = [str(name) for name, rows in judged if not rows["valid"].any()]

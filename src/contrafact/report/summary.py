@@ -24,7 +24,7 @@ from contrafact.family.display import MISSING, Kind, count, figure_text, format_
 from contrafact.family.exam import RESPONSE
 from contrafact.family.report import ChapterData, Form, Measure, ReportSpec
 from contrafact.models.gguf import EMBEDDED_NAMES
-from contrafact.report.estimates import MUCH_OPEN, NO_MODEL, compare_systems, number_of_tests
+from contrafact.report.estimates import NO_MODEL, compare_systems, number_of_tests
 from contrafact.report.tables import votes_by_judge
 from contrafact.report.words import judge_options, not_examined, sentence, sentences
 from contrafact.stats.correction import MIN_ITEMS, UNINFORMATIVE
@@ -37,6 +37,8 @@ _MOST_BARS = 12
 """The most systems in the chart; the tables have all."""
 _MOST_NAMED = 3
 """The most systems that a sentence names; if there are more, it gives their number."""
+_OPEN = 0.1
+"""The share of open verdicts above which a rate over the decided ones is not said first."""
 _MOST = 0.5
 """The share of outputs without an answer above which the summary does not advise a judge."""
 
@@ -157,7 +159,7 @@ class _Finding:
             is_open = verdicts.isna().mul(_sound(rows), axis="index")
             counts = (verdicts.size, verdicts.eq(1).sum().sum(), is_open.sum().sum())
             bounds[system] = _Bounds(*map(int, counts))
-        much = any(one.opened > MUCH_OPEN * one.judged for one in bounds.values())
+        much = any(one.opened > _OPEN * one.judged for one in bounds.values())
         return bounds if much else {}
 
     @cached_property
@@ -408,7 +410,7 @@ def _judges(data: ChapterData) -> Iterator[Reason]:
     votes = votes_by_judge(data)
     if len(votes) and votes["now"].sum() > 1:
         alone = votes.loc[votes["now"], ["judge", "alone"]].itertuples(index=False)
-        each = listed([f"{judge} {number:,}" for judge, number in alone])
+        each = listed([f"{judge} alone decided {number:,}" for judge, number in alone])
         yield sentence("more", "alone", decided=f"{votes['of'].iloc[0]:,}", each=each)
     for judge, record in data.spec.records.items():
         if judge in data.meta.judges:

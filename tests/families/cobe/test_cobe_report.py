@@ -330,16 +330,6 @@ def test_without_an_exam_it_is_said_once_that_the_judge_was_not_examined(tmp_pat
     assert not (tables / "corrected.csv").exists()
 
 
-def test_systems_that_cannot_be_told_apart_share_a_rank(tmp_path: Path) -> None:
-    items = frame()
-    twin = items[items["system"].eq(GOOD)].assign(system="tern/twin · plain")
-    runs = TaskRuns("cobe", pd.concat([items, twin], ignore_index=True), meta())
-    paths = build_report([runs], tmp_path, resamples=500)
-    board = pd.read_csv(paths / "tables" / "overall.csv").set_index("system")["rank_accuracy"]
-    assert board[GOOD] == board["tern/twin · plain"] == "1= (1–2)"
-    assert board[POOR] == "3"
-
-
 def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
     items = pd.concat([frame(stories=60, seed=seed).assign(draw=seed) for seed in (1, 2)])
     runs = TaskRuns("cobe", items, meta())

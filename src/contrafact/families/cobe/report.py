@@ -429,7 +429,7 @@ SPEC = ReportSpec(
     },
     criteria=(
         *(
-            JudgedColumn(name, label, name, leaderboard=False, answers=("T", "F"))
+            JudgedColumn(name, label, name, answers=("T", "F"))
             for name, label in CRITERION_LABELS.items()
         ),
         JudgedColumn("correct", "all criteria", answers=("T", "F")),

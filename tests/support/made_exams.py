@@ -3,7 +3,7 @@
 import pandas as pd
 
 from contrafact.exams.score import examine
-from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate, Repeats
+from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate
 from contrafact.family.manifest import PackRecord
 
 PLAIN = {
@@ -14,7 +14,7 @@ PLAIN = {
 
 def exam_rows(rows):
     """Return an exam's rows of what is given: item, criterion, known, passed, and what differs."""
-    made = [{**PLAIN, "cluster": row["item"], "repeats": [row["passed"]], **row} for row in rows]
+    made = [{**PLAIN, "cluster": row["item"], **row} for row in rows]
     return pd.DataFrame(made, dtype=object)
 
 
@@ -44,5 +44,5 @@ def exam_with(rates, *, judge="j", templates=()):
     return Exam(
         judge=judge, family="rfc", task_version="1", n=100, seed=0, level=0.95, criteria=criteria,
         pack=PackRecord(name="default", hash="x", templates=dict(templates)),
-        repeats=Repeats(times=1, same={}), items="x",
+        items="x",
     )  # fmt: skip

@@ -112,8 +112,6 @@ def _show(exam: "Exam") -> None:
     for name, one in exam.criteria.items():
         for line in _remarks(name, one):
             typer.echo(line)
-    for name, figure in exam.repeats.same.items():
-        typer.echo(f"{name}: {_share(figure.estimate)} of repeated replies agree")
 
 
 def _show_made(exam: "Exam", whole: str) -> None:

@@ -18,7 +18,7 @@ class ExamOptions(CallOptions):
     family: str = option("", "The family whose exam the judge takes.")
     n: int | None = option(None, "Number of items; by default, the family's.", ge=2, metavar="N")
     seed: int = option(0, "Seed of the draw of items.", ge=0, metavar="S")
-    repeats: int = option(1, "How many times to ask each question.", ge=1, metavar="R")
+    repeats: int = option(1, "Retired: 1, or refused.", ge=1, metavar="R")
     order: bool = option(False, "Retired, and refused.", flags=("--order/--no-order",))
     estimate: bool = option(False, "Say calls, tokens and cost, and stop.")
     yes: bool = option(False, "Make many paid calls without a question.", flags=("--yes", "-y"))

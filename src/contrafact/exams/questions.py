@@ -25,15 +25,14 @@ from contrafact.stages.run import awake
 class JudgeCall:
     """One call of one judge.
 
-    ``repeat`` counts from 1; ``subject`` is the data to judge if the judge is a verifier; ``about``
-    is the item if the call answers all of its criteria; ``shown`` are the texts to judge.
+    ``subject`` is the data to judge if the judge is a verifier; ``about`` is the item if the call
+    answers all of its criteria; ``shown`` are the texts to judge.
     """
 
     item: str
     criterion: str
     prompt: str
     judge: str
-    repeat: int
     subject: Subject | None = None
     about: ExamItem | None = None
     shown: Sequence[str] = ()
@@ -44,7 +43,7 @@ class JudgeCall:
 
         For a verifier, it also covers the item and the package's version.
         """
-        parts = [self.judge, self.criterion, self.prompt, str(self.repeat)]
+        parts = [self.judge, self.criterion, self.prompt, "1"]
         if self.subject is not None:
             parts += [self.item, contrafact.__version__]
         digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass"))
@@ -52,11 +51,7 @@ class JudgeCall:
 
 
 def questions_of(
-    items: Sequence[ExamItem],
-    examiner: Examiner,
-    judges: Sequence[str],
-    *,
-    repeats: int = 1,
+    items: Sequence[ExamItem], examiner: Examiner, judges: Sequence[str]
 ) -> list[JudgeCall]:
     """Return every call of an exam."""
     found = []
@@ -66,14 +61,11 @@ def questions_of(
         for criterion, prompt in examiner.prompts(item).items():
             for judge in judges:
                 if is_verifier(judge):
-                    # A verifier always answers the same.
                     subject = examiner.subject(item) if examiner.subject else None
-                    found.append(JudgeCall(item.id, criterion, prompt, judge, 1, subject))
-                    continue
-                found += [
-                    JudgeCall(item.id, criterion, prompt, judge, repeat, about=about, shown=shown)
-                    for repeat in range(1, repeats + 1)
-                ]
+                    found.append(JudgeCall(item.id, criterion, prompt, judge, subject))
+                else:
+                    asked = JudgeCall(item.id, criterion, prompt, judge, None, about, shown)
+                    found.append(asked)
     return found
 
 

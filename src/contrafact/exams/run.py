@@ -157,8 +157,10 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
             fewer items than asked for.
     """
     family, n = options.family, options.n
-    if options.order:
-        raise InputError("--order is retired: an exam asks as a run does", hint="leave it out")
+    if options.order or options.repeats > 1:
+        gone = "--order" if options.order else "--repeats"
+        problem = f"{gone} is retired: an exam asks each question once, as a run does"
+        raise InputError(problem, hint="leave it out")
     if (exam := family_named(family).exam) is None:
         raise InputError(f"{family} has no exam", hint="name another family with --family")
     spec = exam.load()
@@ -188,7 +190,7 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
         pack=pack,
         examiner=examiner,
         items=items,
-        questions=questions_of(items, examiner, judges, repeats=options.repeats),
+        questions=questions_of(items, examiner, judges),
         judges=judges,
         seed=options.seed,
         criteria=criteria,

@@ -22,7 +22,6 @@ __all__ = [
     "Figure",
     "KindRate",
     "Rate",
-    "Repeats",
     "Seen",
     "SurfaceRow",
     "read_exam",
@@ -136,16 +135,6 @@ class SurfaceRow(_Part):
     leaks: bool = Field(description="Whether its interval lies above the limit.")
 
 
-class Repeats(_Part):
-    """How often a judge contradicts itself when asked the same thing again."""
-
-    times: int = Field(ge=1, description="How often each question was asked.")
-    same: dict[str, Figure] = Field(
-        description="By criterion, the share of pairs of replies to one question that agree; "
-        "empty if each was asked once."
-    )
-
-
 class Exam(_Part):
     """An exam's result."""
 
@@ -166,7 +155,7 @@ class Exam(_Part):
         default_factory=dict,
         description="By criterion, how well classifiers do that see only surface features.",
     )
-    repeats: Repeats = Field(description="Self-consistency.")
+    repeats: Any = Field(None, exclude=True, description="Of earlier versions; not read.")
     words: Number = Field(default=None, description="The median length of its items, in words.")
     items: str = Field(description="The file of items, next to this one.")
     notes: list[str] = Field(default_factory=list, description="What a reader should know.")

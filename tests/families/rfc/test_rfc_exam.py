@@ -101,8 +101,8 @@ def test_a_prompt_is_of_one_item(asks):
 
 def test_a_pair_is_one_question(asks):
     items = rfc_items()[:50]
-    asked = questions_of(items, asks, ["openai/a", "openai/b"], repeats=2)
-    assert len(asked) == 50 * 2 * 2
+    asked = questions_of(items, asks, ["openai/a", "openai/b"])
+    assert len(asked) == 50 * 2
     assert len({one.key for one in asked}) == len(asked)
 
 

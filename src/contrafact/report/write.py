@@ -215,8 +215,8 @@ _TEX_SMALL = 0.8
 """The width of a character of ``\\tiny``, in those."""
 _TEX_TEXT = 20
 """The least characters that a column of texts is given, which are wrapped."""
-_TEX_LINES = 60
-"""How many such lines fit a page below a caption."""
+_TEX_LINES, _TEX_HEAD = 60, 6
+"""How many such lines fit a page below a caption, and how many a part's heading takes."""
 
 
 def render_latex(table: Table) -> str:
@@ -227,90 +227,77 @@ def render_latex(table: Table) -> str:
     is longer than a page goes on in another float. Names in scripts that pdfLaTeX lacks need
     XeLaTeX or LuaLaTeX.
     """
-    groups = row_groups(table)
-    shared = [place for place in range(1, len(table.shown)) if _shared(table.shown, groups, place)]
-    caption = rf"\caption{{{_tex(table.title)}. {_tex(table.caption)}}}"
-    label = rf"\label{{tab:{table.key.replace('_', '-')}}}"
+    groups, columns = row_groups(table), table.shown
+    rows = [row for group in groups for row in group.rows]
+    texts = [place for place, column in enumerate(columns) if column.kind == "text" and place]
+    shared = [place for place in texts if len({row[place].text for row in rows}) == 1]
+    wide = [_tex_wide(column, [row[place] for row in rows]) for place, column in enumerate(columns)]
     opened = [r"\begin{table}", r"\centering\scriptsize\setlength{\tabcolsep}{2pt}"]
-    lines, used = [*opened, caption, label], 0
-    for part in _tex_parts(table.shown, groups, shared):
-        for chunk in _tex_chunks(table.shown, groups, part):
-            height = 6 + sum(chunk[1])
+    lines = [*opened, rf"\caption{{{_tex(table.title)}. {_tex(table.caption)}}}"]
+    lines.append(rf"\label{{tab:{table.key.replace('_', '-')}}}")
+    used = 0
+    for part in _tex_parts(columns, wide, shared):
+        text = _tex_text(columns, wide, part)
+        for chunk, height in _tex_chunks(groups, part, text * 0.9):
             if used and used + height > _TEX_LINES:
                 lines += [r"\end{table}", *opened, rf"\caption{{{_tex(table.title)}, continued.}}"]
                 used = 0
             used += height
-            lines += [*_tex_part(table.shown, chunk[0], part), r"\par\medskip"]
-    notes = [f"{table.shown[place].heading}: {groups[0].rows[0][place].text}." for place in shared]
-    lines[-1:] = [
-        rf"\par\footnotesize {_tex(note, breaks=True)}" for note in (*notes, *table.notes)
-    ]
+            lines += [*_tex_part(columns, chunk, part, text / _TEX_ROOM), r"\par\medskip"]
+    notes = [f"{columns[place].heading}: {rows[0][place].text}." for place in shared]
+    notes = [_tex(note, breaks=True) for note in (*notes, *table.notes)]
+    lines[-1:] = [rf"\par\footnotesize {note}" for note in notes]
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
-def _shared(columns: Sequence[Column], groups: Sequence[RowGroup], place: int) -> bool:
-    return (
-        columns[place].kind == "text"
-        and len({row[place].text for group in groups for row in group.rows}) == 1
-    )
-
-
 def _tex_parts(
-    columns: Sequence[Column], groups: Sequence[RowGroup], shared: Sequence[int]
+    columns: Sequence[Column], wide: Sequence[float], shared: Sequence[int]
 ) -> list[list[int]]:
     """Return the places of the columns of each part, figures before texts; the first column, if a
     text, is in all.
     """
     first = [0] if columns[0].kind == "text" else []
-    wide = _tex_widths(columns, groups)
     rest = [place for place in range(len(first), len(columns)) if place not in shared]
     parts = [[*first]]
     for place in sorted(rest, key=lambda place: columns[place].kind == "text"):
         denominator = [one for one in rest if one == place + 1 and columns[one].heading == "of"]
         more = [*parts[-1], place, *denominator]
-        if (
-            columns[place].heading != "of"
-            and _tex_width(columns, wide, more) > _TEX_ROOM
-            and len(more) > len(first) + 1
-        ):
+        full = _tex_width(columns, wide, more) > _TEX_ROOM and columns[place].heading != "of"
+        if full and len(more) > len(first) + 1:
             parts.append([*first])
         parts[-1].append(place)
     return parts
 
 
-def _tex_widths(columns: Sequence[Column], groups: Sequence[RowGroup]) -> list[float]:
-    wide: list[float] = []
-    for place, column in enumerate(columns):
-        cells = [row[place] for group in groups for row in group.rows]
-        words = [*column.heading.split(), *(cell.text for cell in cells)]
-        small = [_TEX_SMALL * len(text) for cell in cells for text in cell.more]
-        wide.append(2 + (_TEX_TEXT if column.kind == "text" else max(*map(len, words), *small, 0)))
-    return wide
+def _tex_wide(column: Column, cells: Sequence[Cell]) -> float:
+    words = [*column.heading.split(), *(cell.text for cell in cells)]
+    small = [_TEX_SMALL * len(text) for cell in cells for text in cell.more]
+    return 2 + (_TEX_TEXT if column.kind == "text" else max(*map(len, words), *small, 0))
 
 
 def _tex_width(columns: Sequence[Column], wide: Sequence[float], part: Sequence[int]) -> float:
     """Return the width of a part, in which a group's heading may be wider than its columns."""
     total, places = 0.0, list(part)
     for heading, run in heading_groups([columns[place] for place in part]):
-        own = sum(wide[places.pop(0)] for _ in run)
-        total += max(own, len(heading) + 2)
+        total += max(sum(wide[places.pop(0)] for _ in run), len(heading) + 2)
     return total
 
 
-def _tex_text(columns: Sequence[Column], groups: Sequence[RowGroup], part: Sequence[int]) -> int:
+def _tex_text(columns: Sequence[Column], wide: Sequence[float], part: Sequence[int]) -> int:
     """Return the characters of each column of texts of a part, which share what figures leave."""
     texts = sum(columns[place].kind == "text" for place in part)
-    left = _TEX_ROOM - _tex_width(columns, _tex_widths(columns, groups), part)
+    left = _TEX_ROOM - _tex_width(columns, wide, part)
     return _TEX_TEXT + max(0, int(left / max(texts, 1)))
 
 
 def _tex_chunks(
-    columns: Sequence[Column], groups: Sequence[RowGroup], part: Sequence[int]
-) -> Iterator[tuple[list[RowGroup], list[int]]]:
-    """Yield groups of rows that fit a page, with the heights of their rows in lines."""
-    room = _tex_text(columns, groups, part) * 0.9
+    groups: Sequence[RowGroup], part: Sequence[int], room: float
+) -> Iterator[tuple[list[RowGroup], int]]:
+    """Yield groups of rows that fit a page, with their height in lines; a paper's rows without a
+    figure in this part are left out.
+    """
     chunk: list[RowGroup] = []
-    heights: list[int] = []
+    used = _TEX_HEAD
     for group in groups:
         of_part = ([row[place].text for place in part[1:]] for row in group.rows)
         if group.published and all({*texts} == {MISSING} for texts in of_part):
@@ -319,23 +306,22 @@ def _tex_chunks(
             cells = [row[place] for place in part]
             wraps = (math.ceil(len(cell.text) / room) for cell in cells if cell.kind == "text")
             height = max(1, *wraps, *(1 + len(cell.more) for cell in cells))
-            if chunk and 6 + sum(heights) + height > _TEX_LINES:
-                yield chunk, heights
-                chunk, heights = [], []
+            if chunk and used + height > _TEX_LINES:
+                yield chunk, used
+                chunk, used = [], _TEX_HEAD
             if not chunk or chunk[-1].label != group.label:
                 chunk.append(replace(group, rows=()))
-                heights.append(1)
+                used += 1
             chunk[-1] = replace(chunk[-1], rows=(*chunk[-1].rows, row))
-            heights.append(height)
+            used += height
     if chunk:
-        yield chunk, heights
+        yield chunk, used
 
 
 def _tex_part(
-    columns: Sequence[Column], groups: Sequence[RowGroup], part: Sequence[int]
+    columns: Sequence[Column], groups: Sequence[RowGroup], part: Sequence[int], share: float
 ) -> list[str]:
     shown = [columns[place] for place in part]
-    share = _tex_text(columns, groups, part) / _TEX_ROOM
     wrapped = rf">{{\raggedright\arraybackslash}}p{{{share:.2f}\columnwidth}}"
     spec = "".join(wrapped if column.kind == "text" else "r" for column in shown)
     lines = [rf"\begin{{tabular}}{{{spec}}}", r"\toprule", *_tex_heading(shown), r"\midrule"]

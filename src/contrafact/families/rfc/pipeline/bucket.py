@@ -45,6 +45,9 @@ class BucketStage(NewsStage):
     name: str = "`rfc bucket`"
     noun: ClassVar[str] = "articles"
 
+    def facts(self) -> dict[str, Any]:
+        return {}
+
     def repeated(self, output: StageOutput, row: InputRow) -> None:
         """Drop a row that repeats another; the ledger has the events of the first row only."""
         why = f"repeats the article of line {(row.repeats or 0) + 1}"

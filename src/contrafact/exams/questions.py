@@ -60,12 +60,10 @@ def questions_of(
         shown = examiner.shown(item)
         for criterion, prompt in examiner.prompts(item).items():
             for judge in judges:
-                if is_verifier(judge):
-                    subject = examiner.subject(item) if examiner.subject else None
-                    found.append(JudgeCall(item.id, criterion, prompt, judge, subject))
-                else:
-                    asked = JudgeCall(item.id, criterion, prompt, judge, None, about, shown)
-                    found.append(asked)
+                by_data = is_verifier(judge)
+                subject = examiner.subject(item) if by_data and examiner.subject else None
+                asked = None if by_data else about
+                found.append(JudgeCall(item.id, criterion, prompt, judge, subject, asked, shown))
     return found
 
 

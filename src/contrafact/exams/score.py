@@ -32,7 +32,6 @@ from contrafact.stats.intervals import (
     difference_between_groups,
 )
 
-_STREAMS = {"criterion": 1}
 _SURFACE_READERS = ("words", "overlap", "connectors", "quotes")
 _LEVEL = 0.95
 _LEAST_SURFACE = 25
@@ -250,13 +249,13 @@ class _Estimates:
     seed: int
     visible: "Mapping[str, pd.Series[Any]]"
 
-    def how(self, stream: str, name: str) -> Resampling:
-        rng = np.random.default_rng([self.seed, _STREAMS[stream], *name.encode()])
+    def how(self, name: str) -> Resampling:
+        rng = np.random.default_rng([self.seed, 1, *name.encode()])
         return {"level": self.level, "resamples": self.resamples, "rng": rng}
 
     def criterion(self, name: str, rows: pd.DataFrame) -> CriterionExam:
         read = rows[rows["passed"].notna()]
-        how = self.how("criterion", name)
+        how = self.how(name)
         # If nothing could be read there are no outcomes, and every figure is undefined.
         passed, known = (read[column].astype(bool) for column in ("passed", "known"))
         right = passed.eq(known)

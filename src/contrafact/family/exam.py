@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from contrafact.records import Verdict
 
 __all__ = [
-    *("RESPONSE", "ExamItem", "ExamSpec", "Examiner"),
-    *("draw_crossed", "draw_items", "draw_needed"),
-]
+    "RESPONSE", "ExamItem", "ExamSpec", "Examiner", "draw_crossed", "draw_items", "draw_needed",
+]  # fmt: skip
 
 RESPONSE = "response"
 """The name of the verdict on a whole response, used beside the criteria's names."""

@@ -398,8 +398,14 @@ def judged_rates(
     rates.loc[nothing_read & not_examined, "why"] += f"; {reason}"
     rates.loc[nothing_read & ~not_examined, ["why", "why_code"]] = reason.text, reason.code
     if labels is not None and len(labels := labels[labels["question"].isin(columns)]):
-        given = {"unit": _unit(spec), "cluster": spec.cluster, "level": data.level}
-        by_labels = corrected_by_labels(items, labels, criteria=columns, **given)
+        by_labels = corrected_by_labels(
+            items,
+            labels,
+            criteria=columns,
+            unit=_unit(spec),
+            cluster=spec.cluster,
+            level=data.level,
+        )
         rates = _with_labels(rates, by_labels)
     few = rates["clusters"] < spec.fewest
     rates.loc[few, ["raw_low", "raw_high"]] = np.nan

@@ -249,7 +249,7 @@ class TestWrite:
 
     def test_latex_is_escaped_and_marked(self) -> None:
         text = render_latex(self.table())
-        assert r"50\% \$x\_1\$ \#2 \& \{a\} \textbackslash{}b" in text
+        assert r"50\% \$x\_\allowbreak{}1\$ \#2 \& \{a\} \textbackslash{}b" in text
         assert r"\textasciitilde{}c\textasciicircum{} \textless{}i\textgreater{}" in text
         assert r"\textbf{50.0}" in text
         assert r"\underline" not in text

@@ -111,6 +111,8 @@ def warnings(data: ChapterData) -> Warnings:
         "outputs": outputs,
         "family": data.family,
         "clusters": data.spec.clusters,
+        "fewest": data.spec.fewest,
+        "items": MIN_ITEMS,
         "judge": judge_options(judges[0]) if len(judges) == 1 else "--judge J",
         "some": "Some judged rates" if usable else "The judged rates",
     }

@@ -204,8 +204,13 @@ def _read_by(data: ChapterData) -> Table | None:
     caption = (
         "The proof decides what follows, from a drawn story's text or a written one's structure; "
         "what a response says is read by the grammar of the story's file, or by a language model "
-        "(--reader). What neither could read is undecided: valid figures leave it out, strict ones "
-        "count it as failed."
+        "(--reader). What neither could read the proof leaves undecided: "
+    )
+    panel = data.items["judge"].astype(str).str.contains(" + ", regex=False).any()
+    caption += (
+        "there the panel's other judges decide alone."
+        if panel
+        else "valid figures leave it out, strict ones count it as failed."
     )
     return Table("read_by", "Who read the responses", caption, columns, frame)
 

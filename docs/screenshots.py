@@ -1,7 +1,7 @@
 """Takes the pictures in ``docs/images``: a made-up review, or a report, in a real Chromium.
 
 Needs the extra ``dev`` and Chromium: ``python docs/screenshots.py`` takes the studio's, and
-``python docs/screenshots.py demo/report.html`` the README's, of what `make demo` left.
+``python docs/screenshots.py demo/report.html`` the report's, of what `make demo` left.
 """
 
 import shutil

@@ -8,6 +8,7 @@ import shlex
 import sys
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,63 @@ def parse(words: list[str]) -> None:
 @pytest.mark.parametrize("words", all_commands())
 def test_every_command_line_in_the_pages_parses(words):
     parse(words)
+
+
+_NEEDS = re.compile(r"\A# [^\n]+\n\n\*Needs\* (.+?)\n\n", re.DOTALL)
+_FILE = re.compile(
+    r"(?:[\w.-]+/)*[\w.-]+\.(?:csv|db|jsonl?|parquet|pem|tsv|xlsx|ya?ml)(?:#.*)?|[\w-]+/[\w./-]*"
+)
+_NO_FILES = ("--columns", "--judge", "--method", "--model", "--reader", "--rule", "--url")
+_WRITTEN = ("--db", "--json", "--out")
+
+
+def needed(text: str) -> list[str]:
+    """What the first line of a page says that it needs, as it is set in code."""
+    found = _NEEDS.match(text)
+    return [" ".join(one.split()) for one in re.findall(r"`([^`]+)`", found[1] if found else "")]
+
+
+def lacking(page: Path) -> set[str]:
+    """The files that a page's commands read, and that neither it nor its first line has."""
+    text = page.read_text(encoding="utf-8")
+    files = {*re.findall(r'title="([^"]+)"', text), *needed(text)}
+    for code in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        files |= set(re.findall(r'"([\w./-]+\.\w+)"', code))
+    lacks = set()
+    for words in commands(page):
+        written = {after for word, after in pairwise(words) if word in _WRITTEN}
+        read = {
+            after.partition("#")[0].rstrip("/")
+            for word, after in pairwise(words)
+            if word not in (*_NO_FILES, *_WRITTEN) and _FILE.fullmatch(after)
+        }
+        lacks |= {
+            one
+            for one in read
+            if not one.startswith((*(f.rstrip("/") for f in files), "fin-force/"))
+        }
+        files |= written | {f"{one.rpartition('.')[0]}.key.csv" for one in written}
+    return lacks
+
+
+def test_each_page_alone_has_the_files_that_its_commands_read_or_begins_with_what_it_needs(
+    tmp_path,
+):
+    lacks = {name(page): lacking(page) for page in PAGES if page.is_relative_to(ROOT / "docs")}
+    assert {page: files for page, files in lacks.items() if files} == {}
+    alone = tmp_path / "page.md"
+    alone.write_text("# Page\n\n```\ncontrafact agree a.csv --out b.json\n```\n")
+    assert lacking(alone) == {"a.csv"}
+
+
+def test_what_a_page_needs_is_made_by_the_command_that_it_names(quick_contrafact, tmp_path):
+    texts = (page.read_text(encoding="utf-8") for page in PAGES)
+    named = {one for text in texts for one in needed(text) if one.startswith("contrafact ")}
+    made = [one.split(" --out ") for one in sorted(named) if " fetch " not in one]
+    assert len(made) == 4
+    for line, out in dict(made).items():  # of commands that differ in their file alone, one
+        quick_contrafact(*shlex.split(line)[1:], "--out", out, code=0)
+        assert (tmp_path / out).exists()
 
 
 def test_a_wrong_command_line_would_be_found():

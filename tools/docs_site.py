@@ -27,8 +27,13 @@ from contrafact.family.method import Methods
 from contrafact.plugins import family_entries
 
 ROOT = Path(__file__).parents[1]
-OUTSIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
-"""Pages of the repository that the site shows, by where they lie there."""
+OUTSIDE = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+}
+"""Pages of the repository that the site shows, by where they lie there. The README is its front
+page, so that both say the same."""
 FOUND = {
     "decisions/": 0.0001,
     "changelog": 0.0001,

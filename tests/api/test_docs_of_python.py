@@ -22,6 +22,7 @@ def test_the_page_about_python_runs(models, tmp_path):
         exec(block.replace(EMBEDDED, models.model), shown)
     assert len(blocks) >= 5
     assert len(shown["run"].items) == 6
+    assert shown["own"].items["directionality"].tolist() == [False, False]
 
 
 def test_three_headlines_take_at_most_five_lines():
@@ -29,6 +30,8 @@ def test_three_headlines_take_at_most_five_lines():
     first = next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")
     source = "".join(first["source"])
     assert source.count('"') >= 6 and "judge=" in source
+    for text in ("".join(notebook["cells"][0]["source"]), (ROOT / "docs/python.md").read_text()):
+        assert "contrafact[notebook,full]' jupyterlab" in text and "models fetch" in text
     assert len([line for line in source.splitlines() if line.strip()]) <= 5
 
 

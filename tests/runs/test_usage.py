@@ -54,7 +54,9 @@ def test_a_verifiers_reader_is_counted_by_its_own_name_and_once_over_all_starts(
     quick_contrafact: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:
     reader = "embedded/smollm2-135m"
-    quick_contrafact("cobe", "synth", "--n", "4", "--seed", "3", "--out", "st.jsonl", code=0)
+    quick_contrafact(
+        "cobe", "synth", "--level", "0", "--n", "4", "--seed", "3", "--out", "st.jsonl", code=0
+    )  # few facts: the reader says something of each
     story = load_stories(tmp_path / "st.jsonl")[0]
     row = {"story_id": story.id, "phrasing": "A", "system": "s", "response": "Nobody ever came."}
     edits = write_lines(tmp_path / "edits.jsonl", [row])

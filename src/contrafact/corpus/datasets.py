@@ -46,8 +46,8 @@ class Dataset:
 
     name: str
     title: str
-    source: Literal["github", "hub", "file"]
-    """A repository at a commit, a dataset of the hub, or a file that the user has."""
+    source: Literal["github", "hub", "file", "package"]
+    """A repository at a commit, a dataset of the hub, a file that the user has, or this package."""
     page: str | None = None
     schema: str | None = None
     repository: str = ""
@@ -58,7 +58,9 @@ class Dataset:
     lists the files."""
 
     def place(self, file: str = "") -> Path:
-        """Return the path in the cache of one of its files, or of its folder without a file."""
+        """Return the path of one of its files, or of its folder without a file."""
+        if self.source == "package":
+            return Path(str(resources.files("contrafact"))) / self.repository / file
         return cache_dir() / "data" / self.name / PurePosixPath(file).name
 
 
@@ -87,7 +89,7 @@ def dataset_named(name: str) -> Dataset:
 
 
 def is_fetched(dataset: Dataset) -> bool:
-    """Return whether a dataset is in the cache."""
+    """Return whether a dataset is on this machine."""
     if dataset.source == "hub":
         return _holds_tables(HubAddress(dataset.repository))
     return bool(dataset.files) and all(dataset.place(file).is_file() for file in dataset.files)
@@ -108,6 +110,8 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
         if not is_fetched(dataset):
             say_once(f"{dataset.name}: downloading it from the hub, once")
         return fetch_tables(HubAddress(dataset.repository))
+    if dataset.source == "package":
+        return [*map(dataset.place, dataset.files)]
     paths = []
     for file, known_sum in dataset.files.items():
         report = None if progress is None else partial(progress, file)
@@ -129,8 +133,8 @@ def data_source(given: str | Path) -> DataSource:
     """Return the file that ``--data`` names, downloaded if necessary.
 
     The path of an existing file is used as it is. Otherwise ``hf://…`` is a dataset of the hub
-    (`fetch_table`), and ``fin-force``, ``fin-force/supplement`` and ``rfc-bench`` are the published
-    sets (`datasets`); ``:SPLIT`` chooses one of several files.
+    (`fetch_table`), and others are published sets (`datasets`), as in ``fin-force/supplement``;
+    ``:SPLIT`` chooses one of several files.
     """
     text = str(given)
     if text == "hf:" or text.startswith("hf:/"):  # as a path, hf:// is hf:

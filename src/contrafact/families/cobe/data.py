@@ -13,7 +13,7 @@ asked. Keys of our own: ``Failure modes`` (numbers 1 to 7 of appendix B.1), ``Aw
 (written by ``cobe augment``), and those of stories with known answers: ``Right answers``, a list
 of ``{"text", "why"}``; ``Wrong answers``, a list of ``{"text", "fails", "why"}``, where ``fails``
 names the one criterion that the text fails; ``Proof``, how that was established, where it was
-computed.
+computed. ``Encoded`` holds further keys in a form that no crawler reads as text (`encoded`).
 
 A story that cannot be used raises an error with line and key; oddities are noted.
 
@@ -23,7 +23,9 @@ that fail one criterion each; ``shots.json`` is the pool of worked examples for 
 The two share no core story.
 """
 
+import base64
 import json
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -76,6 +78,9 @@ FIELDS = (
     *("Representative answer", "Evaluation criteria", "Graph type"),
 )
 """The keys of the paper's schema."""
+ENCODED = "Encoded"
+_MASK = b"contrafact: the answers of held-out stories are no training data"
+_MOST_ENCODED = 1_000_000
 _KEYS = frozenset(FIELDS)
 _OURS = {
     *("Failure modes", APPROVAL, "Variation kind", "Right answers", "Wrong answers", "Proof"),
@@ -181,7 +186,31 @@ def opened_row(row: Mapping[str, Any]) -> dict[str, Any]:
         return value
 
     named = {str(key).strip(): value for key, value in row.items() if value is not None}
+    if ENCODED in named:
+        named |= _decoded(named.pop(ENCODED))
     return {key: opened(value) if key in lists else value for key, value in named.items()}
+
+
+def encoded(keys: Mapping[str, Any]) -> str:
+    """Return keys of a story, such as its answers, so that a model trained on the file reads none.
+
+    It is no secret: the mask is in this module, and whoever loads the file has the keys.
+    """
+    return base64.b85encode(_masked(zlib.compress(json.dumps(keys).encode(), 9))).decode()
+
+
+def _decoded(text: Any) -> dict[str, Any]:
+    try:
+        unpacked = zlib.decompressobj().decompress(_masked(base64.b85decode(text)), _MOST_ENCODED)
+        return dict(json.loads(unpacked))
+    except (ValueError, TypeError, zlib.error):
+        raise InputError(
+            f"'{ENCODED}' cannot be decoded", hint="take the file as it was published"
+        ) from None
+
+
+def _masked(data: bytes) -> bytes:
+    return bytes(byte ^ _MASK[place % len(_MASK)] for place, byte in enumerate(data))
 
 
 def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None = None) -> Story:

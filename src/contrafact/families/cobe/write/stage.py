@@ -223,7 +223,7 @@ class _Desk:
             kept = "".join(("first", "second")[number] for number in self.kept)
             again = self.templates["write-again"].render(problems=problems, kept=kept)
             messages += [ChatMessageAssistant(content=reply), self._message(again)]
-        rows = [await self._answered(number) for number in sorted(self.kept)]
+        rows = await asyncio.gather(*(self._answered(number) for number in sorted(self.kept)))
         for row, other in (rows, rows[::-1]) if len(rows) == 2 else ():
             for one in other["Right answers"]:
                 verdicts = answers.verdicts_of(row, one["text"], one["readings"]) or {}
@@ -280,9 +280,10 @@ class _Desk:
         prompt, schema = answers.answers_prompt(self.templates["write-answers"], row, plans)
         reply = await self._ask(self.writer, [self._message(prompt)], schema)
         texts = read_json_object(reply).value or {}
-        for plan in plans:
-            text = " ".join(str(texts.get(plan.label, "")).split())
-            replies = await self._replies(row, text) if text else []
+        said = [(plan, " ".join(str(texts.get(plan.label, "")).split())) for plan in plans]
+        given = [(plan, text) for plan, text in said if text]
+        replied = await asyncio.gather(*(self._replies(row, text) for _, text in given))
+        for (plan, text), replies in zip(given, replied, strict=True):
             known = answers.verdicts_of(row, text, replies)
             if known and not (known[plan.fails] if plan.fails else not all(known.values())):
                 kept = {"text": text, "why": plan.why, "verdicts": known, "readings": replies}

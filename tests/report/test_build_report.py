@@ -255,7 +255,7 @@ class TestWrite:
         assert r"\underline" not in text
         assert r"\toprule" in text
         assert r"\cmidrule(lr){2-2}" in text
-        bare = re.sub(r"\\[{}%$&#_]", "", text)
+        bare = re.sub(r"\\\\|\\[{}%$&#_]", "", text)  # a line's end, or an escaped sign
         assert bare.count("{") == bare.count("}")
 
     def test_json_is_ascii_and_missing_is_null(self) -> None:

@@ -94,8 +94,6 @@ def _show(exam: "Exam") -> None:
     ]
     show_table(title, columns, rows)
     spec = _spec(exam.family)
-    for whole in spec.overall:
-        _show_made(exam, whole)
     if exam.surface:
         limits = " to ".join(sorted({f"{one.limit:.2f}" for one in exam.surface.values()}))
         show_table(
@@ -112,17 +110,6 @@ def _show(exam: "Exam") -> None:
     for name, one in exam.criteria.items():
         for line in _remarks(name, one):
             typer.echo(line)
-
-
-def _show_made(exam: "Exam", whole: str) -> None:
-    rows = [
-        (name.removeprefix(f"{whole}: "), "passed" if one.known else "failed", _rate(one.right))
-        for criterion in (whole, f"{whole}:control")
-        if criterion in exam.criteria
-        for name, one in exam.criteria[criterion].kinds.items()
-    ]
-    if rows:
-        show_table(f"{whole}, by how items were made", ("made", "should be", "was"), rows)
 
 
 def _balanced(one: "CriterionExam | None") -> str:

@@ -15,7 +15,7 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.items import ITEM_COLUMNS, REFERENCE
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
-from contrafact.families.cobe.report import SPEC, scope_parts, suggested_modes
+from contrafact.families.cobe.report import SPEC, scope_parts
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData
 from contrafact.family.run_facts import ReportMeta, RunFacts
@@ -258,17 +258,6 @@ def test_judged_rates_are_corrected_by_block_too(blocks: int, bounded: bool) -> 
     else:
         (why,) = set(rates["block"].loc[(GOOD, ["E2", "E3"]), "why"])
         assert why == "the outputs are of 9 blocks, and 10 are needed for an interval"
-
-
-def test_suggestions_are_counted_by_mode() -> None:
-    rows = [
-        row(story, "A", GOOD, correct=0.0, E2=0.0, suggested_failure_mode=mode)
-        for story, mode in enumerate((3, 3, 7))
-    ]
-    table = suggested_modes(data_of(pd.DataFrame(rows)))
-    assert table is not None
-    line = table.frame.iloc[0]
-    assert (line["failed"], line["mode_3"], line["mode_7"], line["mode_1"]) == (3, 2, 1, 0)
 
 
 def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None:

@@ -279,11 +279,9 @@ def _parts(data: ChapterData) -> Section:
                 counts=(*_framed(data), "blocks", "asked"), of=scope, notes=False,
             ),
         ]  # fmt: skip
-    modes = suggested_modes(data)
-    results = {"suggested_modes": pd.DataFrame() if modes is None else modes.frame}
     heading = "By graph, phrasing, domain, failure mode and told cause"
     contents = "Graphs, phrasings, domains, modes"
-    return Section("parts", heading, (*shown, modes), contents, results)
+    return Section("parts", heading, shown, contents)
 
 
 def _framed(data: ChapterData) -> tuple[str, ...]:
@@ -358,32 +356,6 @@ def _readings(data: ChapterData) -> Iterator[dict[str, Any]]:
             if line["blocks"] < SPEC.fewest:
                 line |= {name: np.nan for name in line if name.endswith(("_low", "_high"))}
             yield line
-
-
-def suggested_modes(data: ChapterData) -> Table | None:
-    """Return how often each failure mode is suggested, or None if no response failed."""
-    failed = data.items[data.items["suggested_failure_mode"].notna()]
-    if failed.empty:
-        return None
-    modes = failure_modes()
-    lines: list[dict[str, object]] = []
-    for system in data.systems:
-        suggested = failed.loc[failed["system"].eq(system), "suggested_failure_mode"]
-        line: dict[str, object] = {"system": system, "failed": len(suggested)}
-        lines.append(line | {f"mode_{number}": int(suggested.eq(number).sum()) for number in modes})
-    columns = (
-        Column("system", "System", "text"),
-        Column("failed", "Failed", "count"),
-        *(Column(f"mode_{number}", str(number), "count", "Suggested mode") for number in modes),
-    )
-    caption = (
-        "Failed responses by the failure mode that a rule suggests from which criteria failed and "
-        "from the story's labels and graph: a place to start reading, not a finding. "
-        + "; ".join(f"{number}: {mode.name}" for number, mode in modes.items())
-        + "."
-    )
-    frame = pd.DataFrame(lines)
-    return Table("suggested_modes", "Suggested failure modes", caption, columns, frame)
 
 
 def _unread(rows: pd.DataFrame) -> int:

@@ -215,7 +215,7 @@ def test_a_judge_is_examined_and_a_run_corrected_by_it(models, monkeypatch):
     priced = cf.exam("openai/gpt-4o", family="cobe", n=6, estimate=True)
     assert priced.paid_calls == priced.calls > 6 and priced.dollars > 0
     with pytest.raises(cf.InputError, match=r"about [\d,]+ paid calls; add yes=True"):
-        cf.exam("openai/gpt-4o", family="cobe", n=3_000)
+        cf.exam("openai/gpt-4o", family="cobe", n=300)
     with pytest.raises(cf.InputError, match="no option 'colour'"):
         cf.exam(models.judge, family="cobe", colour="red")
 

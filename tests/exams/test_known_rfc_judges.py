@@ -138,7 +138,7 @@ def test_an_estimate_calls_nothing(judge, quick_contrafact, tmp_path):
         env=judge.environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "100 calls" in done.stdout
+    assert "50 calls" in done.stdout
     assert not judge.stats()["answered"] and not list(tmp_path.iterdir())
     without = quick_contrafact("exam", "--family", "rfc", "--judge", f"{FAKE}labels")
     assert without.returncode == 2 and "--out" in without.stderr

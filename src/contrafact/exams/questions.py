@@ -38,6 +38,11 @@ class JudgeCall:
     shown: Sequence[str] = ()
 
     @property
+    def prompt_hash(self) -> str:
+        """A hash of the prompt alone: of its template and its texts."""
+        return hashlib.sha256(self.prompt.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+    @property
     def key(self) -> str:
         """A hash of the call's content, so that items with the same question share its answer.
 

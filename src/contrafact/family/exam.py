@@ -12,14 +12,15 @@ from contrafact.judges.verifier import Subject
 if TYPE_CHECKING:
     from inspect_ai.model import Model
 
+    from contrafact.family import Lazy
+    from contrafact.judges.replies import Reading
     from contrafact.judges.rubric import Ask
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
     from contrafact.records import Verdict
 
-__all__ = [
-    "RESPONSE", "ExamItem", "ExamSpec", "Examiner", "draw_crossed", "draw_items", "draw_needed",
-]  # fmt: skip
+__all__ = ["RESPONSE", "ExamItem", "ExamSpec", "Examiner", "RecordedExam"]
+__all__ += ["draw_crossed", "draw_items", "draw_needed"]
 
 RESPONSE = "response"
 """The name of the verdict on a whole response, used beside the criteria's names."""
@@ -85,6 +86,23 @@ class Examiner:
 
 
 @dataclass(frozen=True)
+class RecordedExam:
+    """An exam on one criterion by recorded replies, and a ``sample`` whose rate it corrects.
+
+    ``templates`` are the answered ones with their hashes; ``replies`` are by judge and by the hash
+    of the prompt (`JudgeCall.prompt_hash`), and ``read`` reads them as the examiner does.
+    """
+
+    criterion: str
+    question: str
+    items: "Sequence[ExamItem]"
+    sample: "Sequence[ExamItem]"
+    templates: Mapping[str, str]
+    replies: Mapping[str, Mapping[str, str]]
+    read: "Callable[[str, Sequence[str]], Reading[bool]]"
+
+
+@dataclass(frozen=True)
 class ExamSpec:
     """A family's exam.
 
@@ -100,6 +118,7 @@ class ExamSpec:
         overall: Criteria that are verdicts on a whole kind of item. Each is made of the criteria
             whose names begin with it: ``flipping`` of ``flipping:reversed`` and others. The exam
             says for each whether the judge may be trusted with it.
+        recorded: Returns an exam by recorded replies, which the demo shows.
     """
 
     task: str
@@ -110,6 +129,7 @@ class ExamSpec:
     surface: Callable[[Sequence[ExamItem]], "Sequence[LeakItem]"] | None = None
     surface_reader: str = "reads nothing"
     overall: Sequence[str] = ()
+    recorded: "Lazy[Callable[[], RecordedExam]] | None" = None
 
 
 def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:

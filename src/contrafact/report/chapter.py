@@ -1,14 +1,14 @@
 """A chapter: everything that a report shows about one task, made by the family's spec."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from contrafact.console import say_once
 from contrafact.errors import installed
-from contrafact.family import family_of_task
+from contrafact.family import Shown, family_of_task
 from contrafact.family.display import Fact, GridChart, Table, Warnings
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData, ReportSpec, Section
@@ -33,7 +33,10 @@ __all__ = ["Chapter", "Options", "checked_data", "make_chapter"]
 
 @dataclass(frozen=True)
 class Options:
-    """How a report is made; ``labels`` are rows of `contrafact.report.frames.read_labels`."""
+    """How a report is made; ``labels`` are rows of `contrafact.report.frames.read_labels`.
+
+    ``examples``, by title, are shown before the chapters.
+    """
 
     with_published: bool = False
     seed: int = 0
@@ -41,6 +44,7 @@ class Options:
     level: float = 0.95
     exams: tuple[Exam, ...] = ()
     labels: pd.DataFrame | None = None
+    examples: Mapping[str, Sequence[Shown]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

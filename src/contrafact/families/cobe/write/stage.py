@@ -280,8 +280,8 @@ class _Desk:
         prompt, schema = answers.answers_prompt(self.templates["write-answers"], row, plans)
         reply = await self._ask(self.writer, [self._message(prompt)], schema)
         texts = read_json_object(reply).value or {}
-        filled = [(plan, " ".join(str(texts.get(plan.label, "")).split())) for plan in plans]
-        given = [(plan, text) for plan, text in filled if text]
+        texted = [(plan, " ".join(str(texts.get(plan.label, "")).split())) for plan in plans]
+        given = [(plan, text) for plan, text in texted if text]
         replied = await asyncio.gather(*(self._replies(row, text) for _, text in given))
         for (plan, text), replies in zip(given, replied, strict=True):
             known = answers.verdicts_of(row, text, replies)

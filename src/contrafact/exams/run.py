@@ -63,7 +63,7 @@ class PreparedExam:
     questions: Sequence[JudgeCall]
     judges: Sequence[str]
     seed: int
-    criteria: Sequence[str]
+    criteria: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     level: str = ""
 

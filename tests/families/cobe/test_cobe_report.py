@@ -13,14 +13,15 @@ from tests.support.made_exams import examined
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
-from contrafact.families.cobe.items import ITEM_COLUMNS
+from contrafact.families.cobe.items import ITEM_COLUMNS, READ_BY
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.report import SPEC, scope_parts
+from contrafact.family.display import Table
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData
 from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.report.build import build_report
-from contrafact.report.chapter import Options, chapter_data, make_chapter
+from contrafact.report.chapter import Options, chapter_data, make_chapter, sections_of
 from contrafact.report.estimates import prepare_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.summary import summarise
@@ -258,6 +259,16 @@ def test_judged_rates_are_corrected_by_block_too(blocks: int, bounded: bool) -> 
     else:
         (why,) = set(rates["block"].loc[(GOOD, ["E2", "E3"]), "why"])
         assert why == "the outputs are of 9 blocks, and 10 are needed for an interval"
+
+
+@pytest.mark.parametrize("panel", [False, True])
+def test_what_the_proof_cannot_read_is_left_out_or_the_panels(panel: bool) -> None:
+    judge = "verifier/proof" + " + tern/judge" * panel
+    items = frame(stories=12).assign(judge=judge, **{f"by_{name}": 1.0 for name in READ_BY})
+    shows = [one for section in sections_of(data_of(items)) for one in section.shows]
+    (table,) = [one for one in shows if isinstance(one, Table) and one.key == "read_by"]
+    assert ("the panel's other judges decide alone" in table.caption) == panel
+    assert ("valid figures leave it out" in table.caption) == (not panel)
 
 
 def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None:

@@ -28,7 +28,7 @@ def prepare_recorded(
     assert family.exam is not None
     spec, pack = replace(family.exam.load(), surface=None), open_pack()
     examiner = spec.examiner(pack, spec.options())
-    calls = questions_of(items, examiner, [judge], order=False)
+    calls = questions_of(items, examiner, [judge])
     return PreparedExam(family.name, spec, pack, examiner, items, calls, [judge], seed=0)
 
 

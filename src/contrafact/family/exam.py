@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from contrafact.records import Verdict
 
 __all__ = ["RESPONSE", "ExamItem", "ExamSpec", "Examiner", "RecordedExam"]
-__all__ += ["draw_crossed", "draw_items"]
+__all__ += ["draw_crossed", "draw_items", "draw_needed"]
 
 RESPONSE = "response"
 """The name of the verdict on a whole response, used beside the criteria's names."""
@@ -200,6 +200,48 @@ def draw_crossed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Ex
         for place in pair:
             drawn.update(items[place].known.items())
         chosen += pair
+    return _filled(items, chosen, n, seed)
+
+
+def draw_needed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
+    """Return ``n`` items, those first that criteria need for `MIN_EXAM` items of either verdict.
+
+    Items that should fail and that should pass take turns, as long as both are needed; `draw_items`
+    draws the rest. A criterion of which all items have the same verdict needs none.
+    """
+    import numpy as np
+
+    from contrafact.stats.correction import MIN_EXAM
+
+    if n is None or n >= len(items):
+        return list(items)
+    known = {verdict for item in items for verdict in item.known.items()}
+    drawn: Counter[tuple[str, bool]] = Counter(
+        {(name, verdict): MIN_EXAM for name, verdict in known if (name, not verdict) not in known}
+    )
+    order = np.random.default_rng([seed, 0]).permutation(len(items)).tolist()
+    sides = [
+        [place for place in order if items[place].should_pass is side] for side in (False, True)
+    ]
+    chosen: list[int] = []
+
+    def lacking(place: int) -> tuple[int, int]:
+        short = [MIN_EXAM - drawn[verdict] for verdict in items[place].known.items()]
+        return max(0, *short), sum(count for count in short if count > 0)
+
+    while any(sides) and len(chosen) < n:
+        side = sides.pop(0)
+        place = max(side, key=lacking, default=None)  # the first of equals, so at random
+        if place is not None and any(lacking(place)):
+            side.remove(place)
+            chosen.append(place)
+            drawn.update(items[place].known.items())
+            sides.append(side)
+    return _filled(items, chosen, n, seed)
+
+
+def _filled(items: Sequence[ExamItem], chosen: Sequence[int], n: int, seed: int) -> list[ExamItem]:
+    """Return the chosen items, in order, with those that `draw_items` draws to make ``n``."""
     taken = set(chosen)
     left = [item for place, item in enumerate(items) if place not in taken]
     more = draw_items(left, n - len(chosen), seed) if len(chosen) < n else []

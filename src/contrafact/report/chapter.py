@@ -17,7 +17,6 @@ from contrafact.report.drawing import Figure, draw_chart
 from contrafact.report.estimates import (
     compare_systems,
     estimate_figures,
-    judged_ranks,
     judged_rates,
     prepare_items,
     systems_of,
@@ -99,7 +98,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
         "paired": data.pairs,
     }
     if spec.criteria:
-        results |= {"judged_rates": data.rates, "ranks": data.ranks}
+        results |= {"judged_rates": data.rates}
     for section in every:
         results |= section.results
     results["invalid"] = (tables.get("invalid") or invalid_table(data)).frame
@@ -121,23 +120,22 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
 
 
 def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
-    """Return the data of a chapter: the items, every figure, the comparisons, the ranks.
+    """Return the data of a chapter: the items, every figure, the comparisons, the judged rates.
 
     The items are removed from ``runs``, since memory cannot hold a large file twice.
     """
     data = checked_data(runs, options)
-    data = replace(
+    return replace(
         data,
         figures=estimate_figures(data.items, data.spec, data.bootstrap),
         pairs=compare_systems(data.items, data.spec, data.meta, data.bootstrap),
         rates=judged_rates(data, options.exams, options.labels),
         examined=bool(options.exams),
     )
-    return replace(data, ranks=judged_ranks(data))
 
 
 def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
-    """Return a chapter's data without figures, comparisons and ranks, which take the most time."""
+    """Return a chapter's data without figures, comparisons and rates, which take the most time."""
     spec = runs.spec
     items = prepare_items(runs.take_items(), spec)
     rng = np.random.default_rng(options.seed)

@@ -332,9 +332,9 @@ def test_answers_are_written_again_with_the_reasons_if_no_right_one_is_decided(
 
 
 def test_core_stories_are_varied_by_their_criteria_or_by_their_structure(write, served, tmp_path):
-    from contrafact.families.cobe.data import write_stories
+    from contrafact.families.cobe.data import story_object
 
-    write_stories(bundled_stories()[:3], tmp_path / "core.json")
+    (tmp_path / "core.json").write_text(json.dumps([*map(story_object, bundled_stories()[:3])]))
     ran = write(command=("augment", "core.json", "--n", "2"), code=0)
     rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
     cores = {story.core_set_id: story for story in bundled_stories()[:3]}

@@ -203,8 +203,13 @@ def _read_by(data: ChapterData) -> Table | None:
     caption = (
         "The proof decides what follows, from a drawn story's text or a written one's structure; "
         "what a response says is read by the grammar of the story's file, or by a language model "
-        "(--reader). What neither could read is undecided: valid figures leave it out, strict ones "
-        "count it as failed."
+        "(--reader). What neither could read the proof leaves undecided: "
+    )
+    panel = data.items["judge"].astype(str).str.contains(" + ", regex=False).any()
+    caption += (
+        "there the panel's other judges decide alone."
+        if panel
+        else "valid figures leave it out, strict ones count it as failed."
     )
     return Table("read_by", "Who read the responses", caption, columns, frame)
 
@@ -244,11 +249,9 @@ def _parts(data: ChapterData) -> Section:
                 counts=(*_framed(data), "blocks", "asked"), of=scope, notes=False,
             ),
         ]  # fmt: skip
-    modes = suggested_modes(data)
-    results = {"suggested_modes": pd.DataFrame() if modes is None else modes.frame}
     heading = "By graph, phrasing, domain, failure mode and told cause"
     contents = "Graphs, phrasings, domains, modes"
-    return Section("parts", heading, (*shown, modes), contents, results)
+    return Section("parts", heading, shown, contents)
 
 
 def _framed(data: ChapterData) -> tuple[str, ...]:
@@ -325,32 +328,6 @@ def _readings(data: ChapterData) -> Iterator[dict[str, Any]]:
             yield line
 
 
-def suggested_modes(data: ChapterData) -> Table | None:
-    """Return how often each failure mode is suggested, or None if no response failed."""
-    failed = data.items[data.items["suggested_failure_mode"].notna()]
-    if failed.empty:
-        return None
-    modes = failure_modes()
-    lines: list[dict[str, object]] = []
-    for system in data.systems:
-        suggested = failed.loc[failed["system"].eq(system), "suggested_failure_mode"]
-        line: dict[str, object] = {"system": system, "failed": len(suggested)}
-        lines.append(line | {f"mode_{number}": int(suggested.eq(number).sum()) for number in modes})
-    columns = (
-        Column("system", "System", "text"),
-        Column("failed", "Failed", "count"),
-        *(Column(f"mode_{number}", str(number), "count", "Suggested mode") for number in modes),
-    )
-    caption = (
-        "Failed responses by the failure mode that a rule suggests from which criteria failed and "
-        "from the story's labels and graph: a place to start reading, not a finding. "
-        + "; ".join(f"{number}: {mode.name}" for number, mode in modes.items())
-        + "."
-    )
-    frame = pd.DataFrame(lines)
-    return Table("suggested_modes", "Suggested failure modes", caption, columns, frame)
-
-
 def _unread(rows: pd.DataFrame) -> int:
     names = (f"{name}_invalid" for name in CRITERION_LABELS)
     return sum(int(rows[name].notna().sum()) for name in names if name in rows)
@@ -369,10 +346,10 @@ def _errors(data: ChapterData) -> Section:
     invalid = invalid_table(
         data,
         "Invalid responses and verdicts",
-        "A verdict is valid if the judge's reply is T or F, read from the next token's "
-        "probabilities where the provider gives them. A response's correctness is left open where "
-        "it is invalid itself, or no criterion failed and a verdict is invalid; the strict form "
-        "counts it as wrong.",
+        "A verdict is valid if a model replies T or F, read from the next token's probabilities "
+        "where the provider gives them, or a verifier decides. A response's correctness is left "
+        "open where it is invalid itself, or no criterion failed and a verdict is invalid; the "
+        "strict form counts it as wrong.",
         {
             Column("verdicts", "Asked for", "count", "Verdicts"): _verdicts,
             Column("verdicts_invalid", "Invalid", "count", "Verdicts"): _unread,
@@ -399,7 +376,7 @@ SPEC = ReportSpec(
     },
     criteria=(
         *(
-            JudgedColumn(name, label, name, leaderboard=False, answers=("T", "F"))
+            JudgedColumn(name, label, name, answers=("T", "F"))
             for name, label in CRITERION_LABELS.items()
         ),
         JudgedColumn("correct", "all criteria", answers=("T", "F")),

@@ -69,7 +69,8 @@ class Facts:
     def words(self, name: str) -> str:
         """Return what people read for a variable: its clause in the story, or what is counted."""
         forms = self.reader.wordings.get(name, {})
-        told = forms.get(str(self.proof.facts.get(name)).lower())
+        value = self.proof.facts.get(name, self.implied.get(name))
+        told = forms.get(str(value).lower())
         return str(told["clauses"][0] if told else forms.get("entity", name))
 
     @cached_property

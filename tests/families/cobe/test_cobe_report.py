@@ -15,7 +15,7 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.items import ITEM_COLUMNS, REFERENCE
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
-from contrafact.families.cobe.report import SPEC, scope_parts, suggested_modes
+from contrafact.families.cobe.report import SPEC, scope_parts
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData
 from contrafact.family.run_facts import ReportMeta, RunFacts
@@ -73,13 +73,7 @@ def frame(*, stories: int = 24, seed: int = 5) -> pd.DataFrame:
                     )
                     continue
                 right = float(rng.random() < share)
-                mode = np.nan if right else 3.0
-                rows.append(
-                    row(
-                        story, phrasing, system,
-                        E2=right, correct=right, suggested_failure_mode=mode,
-                    )
-                )  # fmt: skip
+                rows.append(row(story, phrasing, system, E2=right, correct=right))
     return pd.DataFrame(rows, columns=list(ITEM_COLUMNS))
 
 
@@ -223,17 +217,6 @@ def test_intervals_are_by_block_and_there_is_none_under_ten(blocks: int, bounded
         bounded
         or accuracy["method"].eq(f"no interval: too few blocks ({blocks} of 10 needed)").all()
     )
-
-
-def test_suggestions_are_counted_by_mode() -> None:
-    rows = [
-        row(story, "A", GOOD, correct=0.0, E2=0.0, suggested_failure_mode=mode)
-        for story, mode in enumerate((3, 3, 7))
-    ]
-    table = suggested_modes(data_of(pd.DataFrame(rows)))
-    assert table is not None
-    line = table.frame.iloc[0]
-    assert (line["failed"], line["mode_3"], line["mode_7"], line["mode_1"]) == (3, 2, 1, 0)
 
 
 def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None:

@@ -97,8 +97,6 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
     added["framing"] = items.get("framing", pd.Series(PLAIN, index=items.index))
     told = items.get("cause_told", pd.Series(float("nan"), index=items.index))
     added["cause"] = told.map(_CAUSES).astype(object)
-    modes = {number: f"{number}. {mode.name}" for number, mode in failure_modes().items()}
-    added["suggested_mode"] = items["suggested_failure_mode"].map(modes)
     return items.assign(**added)
 
 
@@ -274,11 +272,9 @@ def _parts(data: ChapterData) -> Section:
                 counts=(*_framed(data), "blocks", "asked"), of=scope, notes=False,
             ),
         ]  # fmt: skip
-    modes = suggested_modes(data)
-    results = {"suggested_modes": pd.DataFrame() if modes is None else modes.frame}
     heading = "By graph, phrasing, domain, failure mode and told cause"
     contents = "Graphs, phrasings, domains, modes"
-    return Section("parts", heading, (*shown, modes), contents, results)
+    return Section("parts", heading, shown, contents)
 
 
 def _framed(data: ChapterData) -> tuple[str, ...]:
@@ -355,32 +351,6 @@ def _readings(data: ChapterData) -> Iterator[dict[str, Any]]:
             yield line
 
 
-def suggested_modes(data: ChapterData) -> Table | None:
-    """Return how often each failure mode is suggested, or None if no response failed."""
-    failed = data.items[data.items["suggested_failure_mode"].notna()]
-    if failed.empty:
-        return None
-    modes = failure_modes()
-    lines: list[dict[str, object]] = []
-    for system in data.systems:
-        suggested = failed.loc[failed["system"].eq(system), "suggested_failure_mode"]
-        line: dict[str, object] = {"system": system, "failed": len(suggested)}
-        lines.append(line | {f"mode_{number}": int(suggested.eq(number).sum()) for number in modes})
-    columns = (
-        Column("system", "System", "text"),
-        Column("failed", "Failed", "count"),
-        *(Column(f"mode_{number}", str(number), "count", "Suggested mode") for number in modes),
-    )
-    caption = (
-        "Failed responses by the failure mode that a rule suggests from which criteria failed and "
-        "from the story's labels and graph: a place to start reading, not a finding. "
-        + "; ".join(f"{number}: {mode.name}" for number, mode in modes.items())
-        + "."
-    )
-    frame = pd.DataFrame(lines)
-    return Table("suggested_modes", "Suggested failure modes", caption, columns, frame)
-
-
 def _unread(rows: pd.DataFrame) -> int:
     names = (f"{name}_invalid" for name in CRITERION_LABELS)
     return sum(int(rows[name].notna().sum()) for name in names if name in rows)
@@ -425,7 +395,6 @@ SPEC = ReportSpec(
         **dict.fromkeys(_STORY_HAS.values(), str),
         **dict.fromkeys((f"{name}_invalid" for name in CRITERION_NAMES), str),
         **dict.fromkeys((f"{name}_probability" for name in CRITERION_NAMES), float),
-        "suggested_failure_mode": float,
     },
     criteria=(
         *(
@@ -445,7 +414,6 @@ SPEC = ReportSpec(
             *(("phrasing", "Phrasing"), ("framing", "Framing")),
             *(("graph", "Graph"), ("domain", "Domain")),
         ),
-        classes=(("suggested_mode", "Suggested mode"),),
         where=("{sample_id}", "phrasing {phrasing}", "{domain}", "{graph}"),
         facts=(("Query", "query"), ("Representative answer", "answer"), *_STORY_HAS.items()),
         before="story",

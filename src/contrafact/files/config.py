@@ -14,14 +14,7 @@ from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
 from contrafact.files.json_rows import json_problem
 
-__all__ = [
-    "ConfigFile",
-    "nearest",
-    "read_config",
-    "read_toml",
-    "render_config",
-    "require_config",
-]
+__all__ = ["ConfigFile", "nearest", "read_config", "read_toml", "render_config", "require_config"]
 
 _FEW = 12
 _MOST_BYTES = 2**18  # of a config file

@@ -94,11 +94,7 @@ class CausalModel:
 
 
 def load_causal(
-    name: str,
-    *,
-    device: str | None = None,
-    precision: Precision = "float32",
-    packed: bool = True,
+    name: str, *, device: str | None = None, precision: Precision = "float32", packed: bool = True
 ) -> CausalModel:
     """Load a causal language model.
 

@@ -5,9 +5,7 @@ the query, and say what happens to every fact; their answers are compared with t
 are people, or language models that know nothing of how the stories were made.
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,14 +48,6 @@ def facts_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
         fact = f"{'(not told) ' * (of == 'not told')}{clause[0].upper()}{clause[1:]}."
         facts.append({"fact": fact, "due": due, "of": of})
     return facts
-
-
-@cache
-def bundled_reading() -> tuple[tuple[bool, ...], ...]:
-    """Return which facts of 100 stories a model got right as a blind reader (docs/cobe.md)."""
-    path = Path(__file__).with_name("study_reading.jsonl")
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return tuple(tuple(answer == due for _, _, due, answer in row["facts"]) for row in rows)
 
 
 def _load(path: Path) -> "pd.DataFrame":

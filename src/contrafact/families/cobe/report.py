@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
-from contrafact.families.cobe.items import READ_BY, REFERENCE
+from contrafact.families.cobe.items import READ_BY
 from contrafact.families.cobe.phrasing import PLAIN
-from contrafact.families.cobe.reading_study import bundled_reading
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.scoring import failure_modes
 from contrafact.families.cobe.verifier import RECORD
@@ -38,7 +37,7 @@ from contrafact.family.report import (
 from contrafact.family.settings import UNDER
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
 from contrafact.judges.verifier import VERIFIER
-from contrafact.stats.intervals import Interval, clustered_proportion
+from contrafact.stats.intervals import Interval
 from contrafact.stats.paired import paired_comparison
 
 _PAPER = "contrafact.families.cobe"
@@ -180,7 +179,7 @@ def _results(data: ChapterData) -> Section:
         table = _with_table_5(table)
     title, named = "Accuracy over the three phrasings", {"accuracy": "All stories"}
     chart = measure_chart(data, "accuracy", title, named, axis=_AXIS)
-    return Section("results", "Results", (table, chart, _read_by(data), _known(data)))
+    return Section("results", "Results", (table, chart, _read_by(data)))
 
 
 def _read_by(data: ChapterData) -> Table | None:
@@ -206,35 +205,6 @@ def _read_by(data: ChapterData) -> Table | None:
         "count it as failed."
     )
     return Table("read_by", "Who read the responses", caption, columns, frame)
-
-
-def _known(data: ChapterData) -> Table | None:
-    """Return a table that explains the reference row and shows what careful readers answered."""
-    if data.overall("accuracy")["system"].ne(REFERENCE).all():
-        return None
-    read = bundled_reading()
-    right = clustered_proportion([all(facts) for facts in read], level=data.level)
-    known = (
-        "bundled stories for which a reader who saw only story and query was right about every "
-        f"fact ({sum(map(sum, read))} of {sum(map(len, read))} facts)"
-    )
-    line = ("careful readers, blind", known, right.n, right.estimate, right.low, right.high)
-    keys = ["system", "what", "stories", "right", "right_low", "right_high"]
-    columns = (
-        Column("system", "Row", "text"),
-        Column("what", "What it is", "text"),
-        Column("stories", "Stories", "count"),
-        Column("right", "Right, %", "share", ranked=False),
-    )
-    caption = (
-        f"{REFERENCE} is the answers proven from the stories' texts, judged like any response: the "
-        "best result possible with this judge. It does not show that a reader can know the "
-        "answers; the readers do. They are language models with fresh contexts that knew neither "
-        "rules nor proofs. Small "
-        f"figures are {data.percent_level} intervals."
-    )
-    frame = pd.DataFrame([line], columns=keys)
-    return finished_table("known", "What readers can know", caption, columns, frame)
 
 
 def _criteria(data: ChapterData) -> Section:

@@ -9,7 +9,7 @@ from contrafact.errors import InputError
 from contrafact.files.delimited import BOM, decode_line, read_whole, text_lines
 from contrafact.files.limits import limit, over
 
-__all__ = ["json_lines"]
+__all__ = ["json_lines", "json_problem"]
 
 Row = tuple[int, dict[str, Any]]
 """A row's line, from 1, and its object."""
@@ -19,16 +19,19 @@ _SPACES = re.compile(r"[ \t\r\n]+")
 _TYPES = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 
 
-def _bad_json(error: ValueError | RecursionError, name: str, line: int) -> InputError:
-    """Return the error of a text that Python's JSON parser refused."""
-    problem = "a number with thousands of digits"
-    if isinstance(error, RecursionError):
-        problem = "nested too deeply"
+def json_problem(error: ValueError | RecursionError) -> str:
+    """Return the problem of a text that Python's JSON parser refused."""
     if isinstance(error, json.JSONDecodeError):
-        problem = f"{error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
-        line += error.lineno - 1
+        return f"bad JSON: {error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+    if isinstance(error, RecursionError):
+        return "bad JSON: nested too deeply"
+    return "bad JSON: a number with thousands of digits"
+
+
+def _bad_json(error: ValueError | RecursionError, name: str, line: int) -> InputError:
+    line += error.lineno - 1 if isinstance(error, json.JSONDecodeError) else 0
     hint = "fix the line, or leave it out"
-    return InputError(f"bad JSON: {problem}", file=name, line=line, hint=hint)
+    return InputError(json_problem(error), file=name, line=line, hint=hint)
 
 
 def _object(value: Any, name: str, line: int) -> dict[str, Any]:

@@ -90,13 +90,13 @@ def reward_rows(stories: Sequence[Story], framing: str | None = None) -> list[di
 
 
 def _story(value: Any) -> Story:
-    if not isinstance(value, Story):
-        value = read_story(json.loads(value) if isinstance(value, str) else value)
-    if not value.proof:
+    row = json.loads(value) if isinstance(value, str) else value
+    story = row if isinstance(row, Story) else read_story(row)
+    if not story.proof:
         raise InputError(
-            f"the story {value.id} has no proof", hint="train on stories of `contrafact cobe synth`"
+            f"the story {story.id} has no proof", hint="train on stories of `contrafact cobe synth`"
         )
-    return value
+    return story
 
 
 def _text(completion: Any) -> str:

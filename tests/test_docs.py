@@ -1,8 +1,6 @@
 """What the documentation says can be typed, followed and run."""
 
 import asyncio
-import json
-import os
 import re
 import shlex
 import sys
@@ -236,28 +234,3 @@ def test_the_example_method_works_as_the_page_says(tmp_path, monkeypatch):
     assert len(plan) == 4
     assert all(call.prompt.count("</news>") == 1 for call in plan)
     sys.modules.pop("my_methods.mechanism")
-
-
-def test_the_example_rule_works_as_the_page_says(quick_contrafact, tmp_path):
-    page = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
-    (source,) = re.findall(r"```python\n(\"\"\"A house rule.*?)```", page, re.DOTALL)
-    (tmp_path / "house_rules").mkdir()
-    (tmp_path / "house_rules" / "advice.py").write_text(source, encoding="utf-8")
-    text = "Tern & Vale shares rose 5% on Monday as demand grew."
-    flipped = "Tern & Vale shares fell 5% on Monday as demand shrank."
-    pairs = [
-        {"id": name, "manipulation": "flipping", "original": text, "rewritten": flipped + more}
-        for name, more in (("plain", ""), ("advice", " Investors must sell."))
-    ]
-    lines = "".join(json.dumps(pair) + "\n" for pair in pairs)
-    (tmp_path / "pairs.jsonl").write_text(lines, encoding="utf-8")
-    paths = os.pathsep.join(filter(None, (".", os.environ.get("PYTHONPATH"))))
-    for words in commands(ROOT / "docs" / "check.md"):
-        done = quick_contrafact(*words, env={**os.environ, "PYTHONPATH": paths})
-        if "--rule" not in words:
-            continue
-        plain, advice = (json.loads(line) for line in done.stdout.splitlines())
-        assert "advice" not in {finding["rule"] for finding in plain["violations"]}
-        (found,) = (one for one in advice["violations"] if one["rule"] == "advice")
-        assert found["message"] == "'Investors must sell' is advice"
-        assert done.returncode == 1

@@ -82,7 +82,7 @@ def test_the_recorded_verdict_is_what_the_judge_says(contrafact, tmp_path):
         "cobe", "synth", "--n", "1", "--seed", "7", "--out", "story.json", cwd=tmp_path
     )
     assert made.returncode == 0
-    asked = "exam --judge embedded/smollm2-135m --family cobe --data story.json --n 5 --no-order"
+    asked = "exam --judge embedded/smollm2-135m --family cobe --data story.json --n 5"
     done = contrafact(*asked.split(), "--out", "exam.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = (tmp_path / "exam.answers.jsonl").read_text(encoding="utf-8").splitlines()[1:]

@@ -36,7 +36,6 @@ from contrafact.family.exam_file import (
     Exam,
     Figure,
     Rate,
-    Repeats,
     Seen,
     write_exam,
 )
@@ -163,7 +162,7 @@ def exam(regime: Regime, judge: str, rng: np.random.Generator) -> Exam:
         return CriterionExam(
             sensitivity=rate(passed[known]), specificity=rate(~passed[~known]),
             invalid=rate(np.zeros(len(known), dtype=bool)), bias_true=nothing, length=nothing,
-            order=None, kinds={},
+            kinds={},
             seen={name: Seen(right=rate(own[known]), wrong=rate(own[~known]))
                   for name, own in visible.items()},
         )  # fmt: skip
@@ -187,7 +186,6 @@ def exam(regime: Regime, judge: str, rng: np.random.Generator) -> Exam:
         criteria=criteria | {"response": part(truth.all(axis=1), verdicts.all(axis=1), {})},
         together=Figure(estimate=gap.mean(), low=gap.mean() - reach, high=gap.mean() + reach,
                         n=len(gap)),
-        repeats=Repeats(times=1, same={}),
     )  # fmt: skip
 
 

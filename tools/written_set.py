@@ -4,8 +4,8 @@
 
 Stories of one core set share their facts, so they stay together: of each type of graph, half of the
 core sets are public and half are held out. What is right for held-out stories is encoded
-(`contrafact.families.cobe.data.encoded`). The folder gets both halves, a card and Croissant
-metadata; the same files give the same bytes.
+(`contrafact.families.cobe.data.encoded`). The folder gets both halves and Croissant
+metadata (its card, `README.md`, is written by hand); the same files give the same bytes.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from contrafact.families.cobe.write.answers import check_written
 
 OUT = Path(__file__).parents[1] / "src" / "contrafact" / "families" / "cobe" / "written"
 HIDDEN = ("Representative answer", "Evaluation criteria", "Right answers", "Wrong answers", "Proof")
+DATE = "2026-11-30"
 FIELDS = {
     "Core Set ID": ("integer", "The core set; stories of one have the same facts."),
     "Variation ID": ("integer", "The story in its core set."),
@@ -87,6 +88,12 @@ def main():
     for name, text in texts.items():
         (OUT / name).write_text(text, encoding="utf-8")
         print(f"{name}: {len(sets[name])} stories, {len(text):,} bytes")
+    facts = Facts(name="cobe-written", version="1.0.0", license="Apache-2.0", date=DATE)
+    about = "Short stories, each with a request to change one thing, written to drawn structures."
+    metadata = croissant_of(facts, about, FIELDS, texts)
+    for part in metadata["recordSet"]:
+        part["key"] = [{"@id": f"{part['name']}/{key}"} for key in ("Core Set ID", "Variation ID")]
+    (OUT / CROISSANT).write_text(json_text(metadata), encoding="utf-8")
     for key in ("Graph type", "Domain"):
         print({side: dict(Counter(row[key] for row in sets[side])) for side in sets})
 

@@ -21,7 +21,7 @@ from contrafact.redaction import redacted
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
 __all__ = [
     "Progress",
@@ -171,16 +171,6 @@ class Progress:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:
             print(text, file=sys.stderr, flush=True)
-
-    def show(self, draw: "Callable[[Console], RenderableType]") -> None:
-        """Print a renderable object above the bar; without a terminal, on standard output.
-
-        Args:
-            draw: Returns the object for a console.
-        """
-        console = self._console if self._terminal else rich_console(soft_wrap=True)
-        console.print(draw(console), highlight=False, soft_wrap=not self._terminal)
-        console.file.flush()  # so that a reader of a pipe gets it at once
 
     def _tenths(self) -> int:
         return 10 * self.done // max(1, self.total or 0)

@@ -143,7 +143,7 @@ OUT_OF_RANGE = {
     "level": (0, 1, 95), "temperature": (-1, "hot"), "top_p": (2,), "max_tokens": (0,),
     "samples": (0,), "repeats": (0,), "timeout": (0,), "max_connections": (0,),
     "noise": ("nope",), "form": ("nope",), "difficulty": (9,),
-    "task": ("no-such-task",), "family": ("none",), "missing": ("NA",),
+    "task": ("no-such-task",), "family": ("none",),
 }  # fmt: skip
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from tests.support.lines import one_line
 from tests.support.stages import part_rows, plain, undisturbed
 
 pytest.importorskip("ray")
@@ -106,8 +105,6 @@ def test_articles_are_bucketed_as_by_one_process_and_once(quick_contrafact, node
     again = quick_contrafact(*command)
     assert again.returncode == 0 and "4 of the partitions were finished before" in again.stderr
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("part-*")}
-    other = quick_contrafact(*command, "--titles-alone")
-    assert "titles-alone was false, is true" in one_line(other)
 
 
 def test_duplicates_are_those_of_one_process(quick_contrafact, nodes, tmp_path):

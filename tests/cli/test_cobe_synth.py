@@ -20,6 +20,8 @@ def test_stories_are_written_and_the_same_again(quick_contrafact, tmp_path):
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
     rows = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
     assert len(rows) == 24
+    blocks = len({row["Core Set ID"] for row in rows})
+    assert f"\n{blocks} blocks of stories that share events" in first.stdout and blocks < 24
     for row in rows:
         assert len(row["Query"]) == 3
         assert (len(row["Right answers"]), len(row["Wrong answers"])) == (2, 8)

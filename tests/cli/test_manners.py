@@ -260,6 +260,7 @@ WRONG = {
     "rfc rewrite news.jsonl --out o.jsonl --decoding d.toml": "has no effect without --model",
     "exam --judge M": "--out is missing; name the exam's file",
     "exam --judge nosuch/x --out o.json": "cannot use the model 'nosuch/x'",
+    "exam --judge proof --out o.json": "finforce has no verifier 'proof', but cobe has one",
     "exam --judge M --out folder": "folder: the result is a JSON file",
     "exam --judge nosuch/x --out news.jsonl/o.json": "part of the path is a file",
     "report folder --exam none.json": "none.json: no such file",

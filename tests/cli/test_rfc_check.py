@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.hidden import EXTRAS, hide
-from tests.support.lines import one_line, write_lines
+from tests.support.lines import write_lines
 
 ROOT = Path(__file__).parents[2]
 SOUND = {
@@ -103,36 +103,6 @@ def test_a_missing_file_and_a_folder_without_a_model_are_one_line(quick_contrafa
     for arguments in (("none.jsonl",), (pairs, "--polarity-model", str(tmp_path))):
         done = quick_contrafact("rfc", "check", *arguments)
         assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1
-
-
-@pytest.mark.slow
-def test_a_rule_of_ones_own_that_fails_is_named_with_its_row(contrafact, tmp_path):
-    pairs, out = lines(tmp_path / "pairs.jsonl", SOUND, {**SOUND, "id": "two"}), tmp_path / "out"
-    (tmp_path / "mine.py").write_text(
-        "from contrafact.families.rfc.contracts import rule\n"
-        "seen = []\n"
-        "@rule('mine', about='wording')\n"
-        "def mine(pair):\n"
-        "    'It fails at the second pair.'\n"
-        "    seen.append(pair)\n"
-        "    return [][len(seen) - 1 :] if len(seen) < 2 else 1 / 0\n"
-    )
-    done = contrafact("rfc", "check", pairs, "--rule", "mine", "--out", str(out))
-    assert done.returncode == 2 and not out.exists()
-    shown = f"{pairs}:2: the rule mine:mine fails (ZeroDivisionError: division by zero)"
-    assert shown in done.stderr.strip().splitlines()[-1] and "Traceback" not in done.stderr
-
-
-def test_a_rule_of_ones_own_that_is_none_is_one_line_and_2(quick_contrafact, tmp_path):
-    pairs, out = lines(tmp_path / "pairs.jsonl", SOUND), tmp_path / "out.jsonl"
-    for path, problem in (
-        ("nowhere.rules", "the rule 'nowhere.rules' cannot be imported"),
-        ("json", "'json' has no rule"),
-        ("contrafact.families.rfc.contracts.times:nothing", "has no rule"),
-    ):
-        done = quick_contrafact("rfc", "check", pairs, "--rule", path, "--out", str(out))
-        assert problem in one_line(done)
-        assert not out.exists()
 
 
 def test_a_file_that_breaks_off_leaves_the_old_checks(quick_contrafact, tmp_path):

@@ -215,10 +215,6 @@ def test_without_reviewers_pairs_are_undecided_and_say_so(quick_contrafact, pair
     result = quick_contrafact(*command, "--undecided", "keep", code=0)
     assert "7 of them were not reviewed" in result.stdout
     assert {row["review"] for row in read_lines(tmp_path / "f.jsonl")} == {"unreviewed"}
-    leaking = quick_contrafact("rfc", "release", "f.jsonl", "--max-auroc", "0.6", "--out", "no")
-    assert leaking.returncode == 1, "'fell' and 'bearish' give every rewrite away"
-    assert "n-grams tells all rewrites" in leaking.stderr
-    assert not (tmp_path / "no").exists()
     marked = quick_contrafact("rfc", "release", "f.jsonl", "--out", "marked")
     assert "7 undecided pairs are among them" in marked.stdout
     assert "7 of the pairs are undecided" in (tmp_path / "marked" / "README.md").read_text()

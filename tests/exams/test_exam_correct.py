@@ -1,4 +1,4 @@
-"""Judged rates of a run, corrected by an exam or by people, and the ranks that follow."""
+"""Judged rates of a run, corrected by an exam or by people."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,6 @@ from contrafact.exams.correct import (
     corrected_by_labels,
     corrected_scores,
     examined_criteria,
-    ranked_systems,
 )
 from contrafact.family.exam_file import Rate
 from contrafact.family.manifest import PackRecord
@@ -203,24 +202,6 @@ def test_items_on_which_people_are_split_have_no_label():
     ].astype(bool)
     found = by_labels(frame, labels).iloc[0]
     assert found["labelled"] == 40
-
-
-def test_systems_that_cannot_be_told_apart_share_a_rank():
-    frame = pd.concat(
-        [
-            items(0.9, 1.0, 1.0, system="good", seed=1),
-            items(0.88, 1.0, 1.0, system="as good", seed=2),
-            items(0.4, 1.0, 1.0, system="bad", seed=3),
-            items(0.4, 1.0, 1.0, system="alone", judge="k", seed=4),
-        ]
-    )
-    rng = np.random.default_rng(0)
-    found = ranked_systems(frame, FORWARD, unit="side", rng=rng, resamples=1_000)
-    by_name = found.set_index("system")
-    assert list(by_name["rank"][["good", "as good", "bad", "alone"]]) == [1, 1, 3, 1]
-    assert list(by_name["rank_worst"][["good", "as good", "bad", "alone"]]) == [2, 2, 3, 1]
-    assert list(by_name["shared"][["good", "bad", "alone"]]) == [True, False, False]
-    assert by_name.loc["good", "n"] == 500
 
 
 @pytest.mark.slow

@@ -5,22 +5,19 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from contrafact.exams.questions import other_order
 from contrafact.exams.score import surface_rows
 from contrafact.families.finforce.data import CATEGORIES, bundled_headlines, bundled_shots
 from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.exam import (
     EXAM,
-    examiner,
     finforce_items,
     hard_items,
     surface_items,
 )
 from contrafact.families.finforce.records import SIDES
 from contrafact.family.exam import draw_crossed, draw_items
-from contrafact.family.settings import LevelOptions, StructuredOptions
+from contrafact.family.settings import LevelOptions
 from contrafact.judges.surface import CRITERION_LIMIT, OVERALL_LIMIT
-from contrafact.prompts import open_pack
 
 
 def test_the_ten_categories_stand_alike_and_there_are_fails_of_every_kind():
@@ -127,32 +124,6 @@ def test_an_even_draw_is_half_right_and_what_one_half_lacks_the_other_gives():
     drawn = draw_items(finforce_items(), 600, seed=3)
     assert len(drawn) == 600
     assert sum(item.should_pass for item in drawn) == 240
-
-
-def test_the_other_order_has_the_same_lines_with_the_texts_first():
-    asks = examiner(open_pack(), StructuredOptions())
-    for item in finforce_items()[::37]:
-        for prompt in asks.prompts(item).values():
-            other = other_order(prompt, asks.shown(item))
-            assert sorted(filter(None, other.split("\n"))) == sorted(
-                filter(None, prompt.split("\n"))
-            )
-            assert other.startswith("<news>")
-            assert prompt.endswith("</response>")
-
-
-@pytest.mark.parametrize(
-    ("prompt", "shown", "other"),
-    [
-        ("Is it so?\n\nText: abc\nAnswer:", ("abc",), "Text: abc\n\nIs it so?\n\nAnswer:"),
-        ("Text: abc\n\nIs it so?", ("abc",), "Is it so?\n\nText: abc"),
-        ("Judge abc.", ("abc",), None),
-        ("Judge this.\n\nabc", ("not there",), None),
-        ("Judge this.\n\nabc", ("",), None),
-    ],
-)
-def test_the_other_order_of_other_packs(prompt, shown, other):
-    assert other_order(prompt, shown) == other
 
 
 def test_hard_items_of_every_kind_are_right_as_often_as_wrong():

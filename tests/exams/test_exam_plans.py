@@ -8,7 +8,8 @@ import pytest
 from contrafact.exams.correct import exam_gives, what_corrects
 from contrafact.families.cobe.exam import cobe_items, drawn_known
 from contrafact.families.finforce.exam import finforce_items
-from contrafact.family.exam import draw_crossed
+from contrafact.families.rfc.exam import rfc_items
+from contrafact.family.exam import draw_crossed, draw_needed
 from contrafact.stats.correction import MIN_EXAM, planned_half_width
 
 MODEL = ("--model", "embedded/smollm2-135m", "--judge", "embedded/smollm2-135m")
@@ -30,10 +31,36 @@ def test_an_exam_that_is_too_small_says_which_criteria_are_short():
     drawn = draw_crossed(finforce_items(), 60, 0)
     known = Counter(one for item in drawn for one in item.known.items())
     (lack,), gives = exam_gives(drawn, ["forward_compatibility", "directionality", "not asked"])
-    assert not gives and lack.startswith("too few items, 25 of either, to correct rates by ")
+    assert not gives
+    assert lack.startswith("too few items, 25 that should pass and 25 that should fail, to correct")
     for name in ("forward_compatibility", "directionality"):
         right, wrong = known[name, True], known[name, False]
-        assert f"{name} ({right} that should pass, {wrong} that should fail)" in lack
+        assert f"{name} ({right} and {wrong})" in lack
+
+
+def test_pairs_are_drawn_by_need_too():
+    names = {name for item in rfc_items() for name, verdict in item.known.items() if verdict}
+    for n, least in ((100, 5), (320, MIN_EXAM)):
+        drawn = draw_needed(rfc_items(), n, 1)
+        known = Counter(one for item in drawn for one in item.known.items())
+        assert len({item.id for item in drawn}) == n and drawn == draw_needed(rfc_items(), n, 1)
+        for name in names:
+            pool = sum(item.known.get(name) is False for item in rfc_items())
+            assert known[name, True] >= least and known[name, False] >= min(pool, least), name
+    sound = sum(item.should_pass for item in draw_needed(rfc_items(), 48, 0))
+    assert sound == 24  # until one half has what it needs, the halves take turns
+    assert draw_needed(rfc_items(), None, 0) == list(rfc_items())
+
+
+def test_an_exam_of_pairs_says_which_criteria_are_short(quick_contrafact):
+    command = ("exam", "--judge", "embedded/smollm2-135m", "--family", "rfc", "--estimate")
+    lack = "rates by "
+    few = quick_contrafact(*command, "--n", "100").stdout.split(lack)[1]
+    assert "flipping:coherent (" in few and "control" not in few
+    # Of numerical pairs, which facts decide, there are too few in all.
+    enough = quick_contrafact(*command, "--n", "320").stdout.split(lack)[1]
+    names = re.findall(r"([\w:]+) \(\d+ and \d+\)", enough)
+    assert names == ["numerical", "numerical:only_figures", "numerical:plausible"]
 
 
 @pytest.mark.parametrize("n", [150, 246, 400, 2_000])
@@ -78,7 +105,7 @@ def test_estimates_of_runs_and_exams_say_it(quick_contrafact):
     assert "corrects" not in plain, "nobody judges"
     exam = ("exam", *MODEL[2:], "--family", "finforce", "--estimate")
     few = quick_contrafact(*exam, "--n", "40", code=0).stdout
-    assert "too few items, 25 of either, to correct rates by forward_compatibility" in few
+    assert "to correct rates by forward_compatibility (" in few
     enough = " ".join(quick_contrafact(*exam, "--n", "100", code=0).stdout.split())
     assert "rates of 400 outputs are corrected by forward_compatibility to ±" in enough
     assert "too few items" not in enough

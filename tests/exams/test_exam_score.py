@@ -69,24 +69,6 @@ def test_length_is_compared_among_items_of_one_verdict():
     assert figure.estimate == pytest.approx(1.0)
 
 
-def test_order_counts_changes_and_the_shift():
-    rows = [row(n, n % 2 == 0, True, swapped=n % 4 != 0, asked_swapped=True) for n in range(40)]
-    rows.append(row(40, True, True, swapped=None, asked_swapped=True))
-    effect = of(rows).criteria["E1"].order
-    assert (effect.changed.k, effect.changed.n) == (10, 40)
-    assert effect.shift.estimate == pytest.approx(-0.25)
-    assert of([row(n, True, True) for n in range(10)]).criteria["E1"].order is None
-
-
-def test_self_consistency_is_the_share_of_agreeing_pairs():
-    rows = [row(n, True, True, repeats=(True, True, False)) for n in range(10)]
-    rows += [row(n, True, True, repeats=(True, None, True)) for n in range(10, 20)]
-    exam = of(rows)
-    assert exam.repeats.times == 3
-    assert exam.repeats.same["E1"].estimate == pytest.approx((1 / 3 + 1) / 2)
-    assert of([row(n, True, True) for n in range(10)]).repeats.same == {}
-
-
 def test_probabilities_have_a_roc_curve():
     rng = np.random.default_rng(1)
     rows = judge(200, 0.5, 0.5, rng, probability=lambda n: 0.9 if n % 2 == 0 else 0.1)

@@ -249,13 +249,13 @@ class TestWrite:
 
     def test_latex_is_escaped_and_marked(self) -> None:
         text = render_latex(self.table())
-        assert r"50\% \$x\_1\$ \#2 \& \{a\} \textbackslash{}b" in text
+        assert r"50\% \$x\_\allowbreak{}1\$ \#2 \& \{a\} \textbackslash{}b" in text
         assert r"\textasciitilde{}c\textasciicircum{} \textless{}i\textgreater{}" in text
         assert r"\textbf{50.0}" in text
         assert r"\underline" not in text
         assert r"\toprule" in text
         assert r"\cmidrule(lr){2-2}" in text
-        bare = re.sub(r"\\[{}%$&#_]", "", text)
+        bare = re.sub(r"\\\\|\\[{}%$&#_]", "", text)  # a line's end, or an escaped sign
         assert bare.count("{") == bare.count("}")
 
     def test_json_is_ascii_and_missing_is_null(self) -> None:

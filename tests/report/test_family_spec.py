@@ -153,7 +153,7 @@ def test_a_spec_of_measures_and_an_example_makes_every_section(built: Path) -> N
 
 def test_both_forms_are_what_one_counts_by_hand(built: Path) -> None:
     results = json.loads((built / "results.json").read_text(encoding="ascii"))
-    assert {"figures", "paired", "judged_rates", "ranks", "invalid"} <= set(results)
+    assert {"figures", "paired", "judged_rates", "invalid"} <= set(results)
     figures = pd.DataFrame(results["figures"])
     items = rows()
     own = items[items["system"].eq(SYSTEMS[0][0])]
@@ -182,7 +182,7 @@ def test_both_forms_are_what_one_counts_by_hand(built: Path) -> None:
     assert figure("diversity", "valid")["estimate"] == pytest.approx(expected)
 
 
-def test_systems_are_compared_ranked_and_those_without_a_model_stand_last(
+def test_systems_are_compared_and_those_without_a_model_stand_last(
     built: Path,
 ) -> None:
     results = json.loads((built / "results.json").read_text(encoding="ascii"))
@@ -195,7 +195,6 @@ def test_systems_are_compared_ranked_and_those_without_a_model_stand_last(
     overall = pd.read_csv(built / "tables" / "overall.csv")
     assert overall["system"].tolist() == [label for label, *_ in SYSTEMS]
     assert {"judged_valid_low", "classified_strict", "distance", "diversity"} <= set(overall)
-    assert {row["system"] for row in results["ranks"]} == {label for label, *_ in SYSTEMS[:2]}
     (said,) = [one for one in results["summary"] if one.startswith("Without any model, people has")]
     # Of the systems' verdicts more than a tenth could not be read: bounds lead, and no test.
     assert results["opening"]["codes"][0] == "open"

@@ -86,6 +86,35 @@ class TestFirstSentence:
         assert summary.next.code == "decide"
         assert {said.code for said in summary.more}.isdisjoint({"apart", "other-over-valid"})
 
+    def test_what_a_judge_left_open_altogether_was_judged(self, made: Any, study: Any) -> None:
+        """Neither is it an accuracy of 0, nor is a system without a decided verdict left out."""
+        items = made(headlines=12)
+        for systems in ((FEW,), (FEW, ZERO)):
+            is_open = items["system"].isin(systems)
+            for name in CRITERIA:
+                items.loc[is_open, [name, f"{name}_invalid"]] = np.nan, "undecided: cannot read"
+            runs = TaskRuns("finforce", items.copy(), study.make_meta(systems=(FEW, ZERO)))
+            chapter = make_chapter(runs, Options(resamples=50))
+            said = chapter.summary.sentence
+            assert said.code == "open" and "nothing was judged" not in said.text
+            assert f"of {FEW}, 0 of 48 verdicts are decided and 0 right" in said.text
+            assert "between 0.0% and 100.0%" in said.text
+            assert (f"of {ZERO}, 48 of 48" in said.text) == (len(systems) == 1)
+            assert chapter.summary.next.code == "decide"
+            assert "--judge proof" not in chapter.summary.next.text, "this judge is a model"
+
+    def test_of_many_systems_with_open_verdicts_three_are_spelt_out(
+        self, made: Any, study: Any
+    ) -> None:
+        parts = [made(headlines=9).query("system == @FEW").assign(system=f"s{n}") for n in range(5)]
+        items = pd.concat(parts, ignore_index=True)
+        items.loc[items.index % 3 == 0, "directionality"] = np.nan
+        items.loc[items.index % 3 == 0, "directionality_invalid"] = "undecided: cannot read"
+        meta = study.make_meta(systems=tuple(f"s{n}" for n in range(5)))
+        said = summarise(chapter_data(TaskRuns("finforce", items, meta), Options(resamples=20)))
+        assert said.sentence.text.count("lies between") == 3
+        assert "; of 2 more, as drawn" in said.sentence.text
+
     def test_it_counts_what_the_figure_rests_on(self, made: Any, opened: Any) -> None:
         items = made(headlines=9).query("system == @FEW")
         unjudged = items["sample_id"].eq("h0008")
@@ -124,6 +153,15 @@ class TestNextStep:
     def test_few_judged_items_are_sent_to_no_exam(self, made: Any, opened: Any) -> None:
         summary, _ = opened(made(headlines=40))
         assert summary.next.code == "label" and "exam" not in summary.next.text
+
+    @pytest.mark.parametrize(("headlines", "enough"), [(8, False), (60, True)])
+    def test_a_warning_promises_no_correction_that_is_refused(
+        self, made: Any, opened: Any, headlines: int, enough: bool
+    ) -> None:
+        _, data = opened(made(headlines=headlines))
+        (text,) = [one.text for one in warnings(data) if one.code == "not-examined"]
+        assert ("To correct the rates" in text) == enough
+        assert ("An exam corrects no rate here" in text) == (not enough)
 
 
 def summarise_without_exam(opened: Any, items: pd.DataFrame) -> Any:
@@ -228,7 +266,9 @@ class TestJudges:
         assert votes["alone"].to_dict() == {"a judge": 0, "b": 36, "b [earlier]": 0}
         assert votes["both"].to_dict() == {"a judge": 12, "b": 12, "b [earlier]": 48}
         said = {one.code: one.text for one in summarise(data).more}
-        assert "Of its 48 decided verdicts" in said["alone"] and "b 36" in said["alone"]
+        assert (
+            "Of its 48 decided verdicts" in said["alone"] and "b alone decided 36" in said["alone"]
+        )
 
     def test_agreement_is_over_what_two_judges_decided(self, panel: Any) -> None:
         _, verdicts = panel
@@ -265,6 +305,19 @@ class TestJudges:
             (row,) = [row for row in rows if label in row[1]]
             assert (row[4].strip(), row[7].strip()) == (decided, "0")
             assert f"0 of {decided}" in RECORD
+
+
+def printed_width(cell: str) -> float:
+    """Return the characters of a LaTeX cell's widest line, small ones for less."""
+    lines = re.sub(r"\\(begin|end){tabular}(\[t\]{@{}r@{}})?|\\shortstack\[r\]", "", cell).split(
+        r"\\"
+    )
+    small = [0.8 if r"\tiny" in line else 1 for line in lines]
+    plain = [
+        re.sub(r"\\(allowbreak|tiny|textbf|\w+arrow|\w+rule.*)|[{}$\\]", "", line).strip()
+        for line in lines
+    ]
+    return max(one * len(line) for one, line in zip(small, plain, strict=True))
 
 
 class TestTables:
@@ -307,11 +360,33 @@ class TestTables:
         tables = [one for one in shows if isinstance(one, Table)]
         assert {"overall", "paired", "invalid"} <= {table.key for table in tables}
         for table in tables:
-            for part in re.findall(r"\\midrule\n(.*?)\\bottomrule", render_latex(table), re.DOTALL):
-                for line in part.splitlines():
-                    cells = re.sub(r"\\\w+(\[\w\])?|[{}\\$]", "", line).split("&")
-                    wide = sum(len(cell.strip()) for cell in cells[1:])
-                    assert wide <= _TEX_ROOM, (table.key, line)
+            text = render_latex(table)
+            assert text.count("{table}") == 2 * text.count("caption{")
+            for part in re.findall(
+                r"\\begin{tabular}{(>.*?|r+)}\n(.*?)\\bottomrule", text, re.DOTALL
+            ):
+                spec, lines = part
+                rows = [line.split(" & ") for line in lines.splitlines() if "multicol" not in line]
+                texts = spec.count("p{")
+                room = _TEX_ROOM * (1 - sum(map(float, re.findall(r"p{([\d.]+)", spec))))
+                widths = [[printed_width(cell) for cell in row[texts:]] for row in rows if row[1:]]
+                numbers = len(spec) - len(spec.rstrip("r"))
+                assert {len(row) for row in rows if row[1:]} == {texts + numbers}
+                assert sum(map(max, zip(*widths, strict=True))) <= room + 1, (table.key, lines)
+
+    def test_latex_escapes_breaks_names_and_goes_on_after_a_page(self, made: Any) -> None:
+        count, name = 90, "vendor/a_very-long.name_50%&#_of_a_model"
+        column = Column("a_valid", "Share", "share", "Over valid outputs, %", "high")
+        columns = (self.columns[0], Column("judge", "Judge", "text"), column)
+        frame = pd.DataFrame({"system": [f"{name}{n}" for n in range(count)], "judge": "one/judge"})
+        frame = frame.assign(a_valid=0.5, a_valid_low=0.4, a_valid_high=0.6)
+        text = render_latex(Table("t", "T", "It's ±1.", columns, frame))
+        assert text.count(r"\begin{table}") == text.count("continued.") + 1 > 2
+        assert text.count(r"\label{") == 1 and text.count(r"\toprule") == text.count("{table}") / 2
+        assert r"vendor/\allowbreak{}a\_\allowbreak{}very-long" in text and r"50\%\&\#" in text
+        assert text.count("judge") == 1 and r"Judge: one/\allowbreak{}judge." in text
+        assert r"$\pm$1" in text and r"\tiny 40.0--60.0" in text
+        assert sum(line.startswith("vendor") for line in text.splitlines()) == count
 
     def test_reasons_are_few_lines_of_whole_words(self, made: Any, opened: Any) -> None:
         items = made(headlines=40).query("system == @FEW").reset_index(drop=True)

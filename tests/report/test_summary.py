@@ -199,14 +199,12 @@ def test_references_and_controls_are_marks_never_ranked_tested_or_best(
     assert summary.marks[0].text == "100.0%" and summary.marks[0].between != "no interval"
     assert len(summary.bars) == systems and data.systems[-2:] == list(MARKS)
     named = {f"x/m{n}" for n in range(systems)}
-    assert set(data.ranks["system"]) == named
     tested = set() if data.pairs.empty else {*data.pairs["first"], *data.pairs["second"]}
     assert tested == (named if systems > 1 else set())
     for _, part in data.pairs.groupby("form") if systems > 1 else ():
         assert part["p_adjusted"].to_numpy() == pytest.approx(holm(part["p_value"]))
         assert len(part) == 3 * systems * (systems - 1) / 2, "a family of what was asked for"
     table = tables_of(data)["overall"]
-    assert any(column.key.startswith("rank_") for column in table.columns) == (systems > 2)
     for group in row_groups(table):
         for row in group.rows:
             if row[0].text in MARKS:

@@ -140,10 +140,10 @@ def pairs(folder):
 
 
 def stories(folder):
-    from contrafact.families.cobe.data import bundled_stories, write_stories
+    from contrafact.families.cobe.data import bundled_stories, story_object
 
     cores = {story.core_set_id: story for story in reversed(bundled_stories())}
-    write_stories(list(cores.values()), folder / "in.json")
+    (folder / "in.json").write_text(json.dumps([*map(story_object, cores.values())]))
 
 
 MODEL, JUDGE = ("--model", "openai-api/fake/writer"), ("--judge", "openai-api/fake/judge")

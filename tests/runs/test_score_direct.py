@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from contrafact.errors import InputError
 from contrafact.families.cobe import verifier
 from contrafact.families.cobe.data import load_stories
 from contrafact.report.build import build_report
@@ -186,18 +185,3 @@ def test_what_a_verifier_fails_on_is_a_failure_that_a_rerun_tries_again(
     assert {text for _, text in asked if LAST in text}
     assert {text for _, text in asked} == {text for _, text in asked if LAST in text}
     assert len(pd.read_parquet(ended.folder / "items.parquet")) == len(lacking) + 3
-
-
-def test_parts_of_an_earlier_version_are_refused_and_stay(tmp_path, monkeypatch, parts):
-    def killed(number, _):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(verifier, "proof", proof_that(killed)[0])
-    with pytest.raises(KeyboardInterrupt):
-        scored("cobe", tmp_path)
-    earlier = tmp_path / "run" / PARTS / "items-000000.parquet"
-    earlier.parent.mkdir()
-    earlier.write_bytes(b"of a batch")
-    with pytest.raises(InputError, match="an earlier version") as refused:
-        scored("cobe", tmp_path)
-    assert refused.value.file == str(earlier.parent) and earlier.read_bytes() == b"of a batch"

@@ -13,7 +13,6 @@ from contrafact.stats.paired import (
     EXACT_CLUSTERS,
     holm,
     paired_comparison,
-    ranked,
 )
 
 
@@ -172,47 +171,3 @@ def test_holm_leaves_out_tests_that_could_not_be_made():
     assert len(holm([])) == 0
     with pytest.raises(ValueError, match="between 0 and 1"):
         holm([0.5, 1.5])
-
-
-def test_a_chain_of_systems_of_which_only_the_ends_differ():
-    step = np.arange(60) % 20
-    values = {"a": step < 12, "b": step < 10, "c": step < 8}
-    found = ranked(values, np.arange(60), rng=rng(), resamples=2_000, level=0.9925)
-    assert found == {"a": (1, 2), "b": (1, 3), "c": (2, 3)}
-
-
-def test_systems_that_share_no_item_are_not_told_apart_and_lengths_must_agree():
-    nan = [np.nan] * 20
-    found = ranked({"a": [1.0] * 20 + nan, "b": [*nan, *[0.0] * 20]}, None, rng=rng())
-    assert found == {"a": (1, 2), "b": (1, 2)}
-    assert ranked({"alone": [1.0]}, None, rng=rng()) == {"alone": (1, 1)}
-    with pytest.raises(ValueError, match="same items"):
-        ranked({"a": [1.0], "b": [1.0, 0.0]}, None, rng=rng())
-
-
-def test_systems_that_differ_get_ranks_of_their_own_and_equals_share_theirs():
-    hard = rng(4).random(400)
-    values = {
-        "good": (hard < 0.9).astype(float),
-        "same": np.where(np.arange(400) < 3, 1.0 - (hard < 0.9), hard < 0.9),
-        "bad": (hard < 0.4).astype(float),
-    }
-    values["bad"][:50] = np.nan  # items that it was not asked
-    found = ranked(values, np.arange(400) // 2, rng=rng(4), resamples=2_000)
-    assert found == {"good": (1, 2), "same": (1, 2), "bad": (3, 3)}
-    back = {name: found[name] for name in reversed(values)}
-    values = dict(reversed(values.items()))
-    assert ranked(values, np.arange(400) // 2, rng=rng(4), resamples=2_000) == back
-
-
-@pytest.mark.slow
-def test_true_ranks_lie_in_all_intervals_together_as_often_as_promised():
-    """With two equal systems and one worse: a false "better" anywhere is a miss."""
-    noise = rng(8)
-    misses, studies, rates = 0, 400, {"a": 0.7, "b": 0.7, "c": 0.6}
-    for _ in range(studies):
-        values = {name: (noise.random(120) < rate).astype(float) for name, rate in rates.items()}
-        found = ranked(values, None, rng=noise, resamples=500)
-        equal = (found["a"], found["b"])
-        misses += any(best > 1 or worst < 2 for best, worst in equal) or found["c"][1] < 3
-    assert misses / studies <= 0.08

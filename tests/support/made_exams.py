@@ -3,18 +3,18 @@
 import pandas as pd
 
 from contrafact.exams.score import examine
-from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate, Repeats
+from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate
 from contrafact.family.manifest import PackRecord
 
 PLAIN = {
-    "cluster": "", "kind": "any", "invalid": None, "probability": None, "swapped": None,
-    "asked_swapped": False, "words": 9, "text": "", "reference": None,
+    "cluster": "", "kind": "any", "invalid": None, "probability": None,
+    "words": 9, "text": "", "reference": None,
 }  # fmt: skip
 
 
 def exam_rows(rows):
     """Return an exam's rows of what is given: item, criterion, known, passed, and what differs."""
-    made = [{**PLAIN, "cluster": row["item"], "repeats": [row["passed"]], **row} for row in rows]
+    made = [{**PLAIN, "cluster": row["item"], **row} for row in rows]
     return pd.DataFrame(made, dtype=object)
 
 
@@ -37,12 +37,12 @@ def exam_with(rates, *, judge="j", templates=()):
     criteria = {
         name: CriterionExam(
             sensitivity=rate(*passes), specificity=rate(*fails), invalid=rate(0, 100),
-            bias_true=none, length=none, order=None, kinds={},
+            bias_true=none, length=none, kinds={},
         )
         for name, (passes, fails) in rates.items()
     }  # fmt: skip
     return Exam(
         judge=judge, family="rfc", task_version="1", n=100, seed=0, level=0.95, criteria=criteria,
         pack=PackRecord(name="default", hash="x", templates=dict(templates)),
-        repeats=Repeats(times=1, same={}), items="x",
+        items="x",
     )  # fmt: skip

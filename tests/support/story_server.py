@@ -1,8 +1,8 @@
 """A stand-in for a service that writes stories to structures, and reads them as they were meant.
 
 It follows a writer's plan in dull words ("the alder box was opened"), and as a reader answers by
-the structure that it wrote to. `misreads` changes what readers say of a story; `arrives` is called
-with every request, before it is answered.
+the structure that it wrote to. `misreads` changes what readers say of a story, `links` what they
+join in an answer; `arrives` is called with every request, before it is answered.
 """
 
 import json
@@ -23,6 +23,7 @@ class StoryServer(Loopback):
         self.written = {}
         self.misreads = lambda reading, structure: None
         self.text = lambda text: text
+        self.links = lambda answer: []
         self.arrives = lambda request: None
         super().__init__()
 
@@ -32,6 +33,8 @@ class StoryServer(Loopback):
         kind = next(kind for start, kind in self.kinds.items() if first.startswith(start))
         self.asked[kind.__name__] += 1
         self.arrives(json.dumps(request, sort_keys=True))
+        if kind is StoryServer.rewrite and len(request["messages"]) > 1:
+            first += "\nAgain."
         said = kind(self, first)
         reply = completion(request, {"content": json.dumps(said)}, 100, 20)
         headers = {"Content-Type": "application/json"}
@@ -88,7 +91,11 @@ class StoryServer(Loopback):
 
     def rewrite(self, prompt):
         answers = dict(re.findall(r"^([RW]\d): (.*)\.$", prompt, re.MULTILINE))
-        return {label: f"{label}. {told.replace('; ', '. ')}." for label, told in answers.items()}
+        label_of = "{} again" if prompt.endswith("Again.") else "{}"
+        return {
+            label: f"{label_of.format(label)}. {told.replace('; ', '. ')}."
+            for label, told in answers.items()
+        }
 
     def read_answer(self, prompt):
         text, facts = between("text", prompt), []
@@ -103,7 +110,7 @@ class StoryServer(Loopback):
             word = next(one for one in ("higher", "lower", "still") if one in text)
             holds = "same" if word == "still" else word
             facts.append({"fact": number[1], "holds": holds, "words": word})
-        return {"facts": facts, "links": []}
+        return {"facts": facts, "links": self.links(text)}
 
     kinds = {  # noqa: RUF012
         "You write very short": write,

@@ -161,7 +161,6 @@ def agreement(
     *,
     rater: Sequence[str] = (),
     count: str | None = None,
-    missing: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     categories: Sequence[str] = (),
     reference: str | None = None,
@@ -176,7 +175,6 @@ def agreement(
             column per rater) or long (item, rater, rating).
         rater: Take only these raters.
         count: A column with the number of items that each row represents.
-        missing: Words for a missing rating, as in ``["NA"]``.
         columns: The data's column for each name that differs, as in ``{"item": "story"}``.
         categories: All categories that raters could choose, for Gwet's AC1.
         reference: The rater whose ratings count as true, with whom the others are compared.
@@ -196,7 +194,7 @@ def agreement(
 
     if isinstance(data, pd.DataFrame) and all(data.index.names):  # items as its index
         data = data.reset_index()
-    table = read_ratings(rows_of(data, columns=columns), raters=rater, count=count, missing=missing)
+    table = read_ratings(rows_of(data, columns=columns), raters=rater, count=count)
     measured = agree(
         table, categories=categories, reference=reference, positive=positive, seed=seed, level=level
     )

@@ -30,9 +30,6 @@ class _Options(Options):
     categories: str | None = option(
         None, "All categories that raters could choose, for Gwet's AC1.", metavar="A,B,C"
     )
-    missing: str | None = option(
-        None, "Words that stand for no rating, besides empty cells and NULL.", metavar="A,B"
-    )
     count: str | None = option(None, "Column with the number of items of a row.", metavar="COLUMN")
     seed: int = option(0, "Seed of the intervals.", ge=0, metavar="S")
 
@@ -53,7 +50,6 @@ def agree(options: _Options) -> None:
         options.file,
         raters=options.rater or (),
         count=options.count,
-        missing=[one for one in (options.missing or "").split(",") if one.strip()],
         columns=named_columns(options.columns),
     )
     found = agreement(

@@ -1,47 +1,44 @@
-"""``contrafact demo``: every family's main task, offline, in minutes."""
+"""``contrafact demo``: what the product does, offline, in minutes."""
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from pydantic import create_model
 
 from contrafact.cli.run import evaluate, show_failures
-from contrafact.cli.show import edit_text, show_results
-from contrafact.console import say_once
-from contrafact.errors import EXTRAS, installed
-from contrafact.exams import ExamOptions
-from contrafact.family import families, family_of_task
-from contrafact.family.settings import judge_names
-from contrafact.files.atomic import guard_folder, write_text
-from contrafact.judges.verifier import is_verifier
+from contrafact.cli.show import show_results
+from contrafact.console import rich_console, show_table
+from contrafact.family import DemoExample, DemoPart, Shown, ShownTable, families
+from contrafact.files.atomic import guard_folder
 from contrafact.options import Options, option, settings_command
-from contrafact.runs.config import Source
+from contrafact.text.diff import word_diff
 
 if TYPE_CHECKING:
-    from inspect_ai.solver import TaskState
-    from rich.console import Console
-    from rich.text import Text
-
-    from contrafact.console import Progress
-    from contrafact.family import DemoPart, ShownText
-    from contrafact.family.exam_file import Exam
     from contrafact.report.chapter import Chapter
     from contrafact.runs.execute import RunResult
+
+_Kind = TypeVar("_Kind", DemoExample, DemoPart)
+
+_STYLES = {"same": "", "removed": "red strike", "added": "bold green"}
 
 DEMO_MODEL = "embedded/smollm2-135m"
 """The demo's model, which needs no key and no network."""
 
-_SHOWN = 3  # items of each part whose texts are printed; the report has all
+_EXAM = "Judges examined, and a rate corrected"
+_RUNS = "A small model, on a task of each family"
+_SMALL = (
+    f"{DEMO_MODEL} has 135 million parameters and runs on this machine. Its rates are low. Any "
+    "other model takes the same tasks: `contrafact run TASK --model openai/gpt-4o --limit 10`."
+)
 
 
 def _command() -> Callable[..., None]:
     """Return the command, which has an option for each kind of sample."""
     nouns: dict[str, DemoPart] = {}
-    for part in _parts():
+    for part in _of_kind(DemoPart):
         nouns.setdefault(part.noun, part)
     counts: dict[str, Any] = {
         noun: (int, option(part.count, f"How many {noun}.", ge=1, le=part.most, metavar="N"))
@@ -51,11 +48,11 @@ def _command() -> Callable[..., None]:
     return settings_command(
         _demo,
         {"options": create_model("Demo", __base__=Options, out=(Path, folder), **counts)},
-        "Run the families on samples with the embedded model; no key, no network.\n\n"
-        "The embedded model runs every task. Its texts are judged if that is possible by proof; "
-        "the verifier takes an exam, and the report corrects its rates. Each part ends with its "
-        "table and its report. If interrupted, the demo reports what is finished; run it again to "
-        "resume.\n\n"
+        "Show what the program does, on samples; no key, no network.\n\n"
+        "A sentence is rewritten and checked, and edits of a story are decided by proof; no model "
+        "is called. Recorded replies examine judges, and the exam corrects a rate. Then the "
+        "embedded model runs a task of each family. If interrupted, the demo reports what is "
+        "finished; run it again to resume.\n\n"
         "Example: contrafact demo --out demo",
     )
 
@@ -65,23 +62,21 @@ def _demo(options: Options) -> None:
 
     counts = options.model_dump()
     out = counts.pop("out")
-    parts = _parts()
+    parts = _of_kind(DemoPart)
     for part in parts:
         guard_folder(out / part.task)
     report = _Report(out)
     results: list[RunResult] = []
     try:
-        for number, part in enumerate(parts, start=1):
-            text = part.text.format(count=counts[part.noun], model=DEMO_MODEL)
-            typer.echo(f"{number} of {len(parts)}: {text}")
-            own = [_run_part(part, counts[part.noun], out / part.task)]
-            if part.compared is not None:
-                own.append(_score_compared(part, counts[part.noun], own[0].folder))
-            results += own
-            report.examine(part)
-            report.add(own[0].folder, new=any(one.ran for one in own))
-            for one in own:
-                show_failures(one)
+        for title, shown in _examples(out):
+            typer.echo(f"\n{title}\n")
+            report.examples[title] = [*map(_printed, shown)]
+        for part in parts:
+            typer.echo("")
+            _printed(part.text.format(count=counts[part.noun], model=DEMO_MODEL))
+            results.append(_run_part(part, counts[part.noun], out / part.task))
+            report.add(results[-1].folder, new=results[-1].ran)
+            show_failures(results[-1])
     except KeyboardInterrupt:
         # The interrupted part has its tables, if any of its samples had ended.
         for part in parts:
@@ -95,21 +90,50 @@ def _demo(options: Options) -> None:
         raise typer.Exit(1)
 
 
-def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
-    from contrafact.models.opening import NO_MODEL
+def _examples(out: Path) -> Iterator[tuple[str, Iterable[Shown]]]:
+    """Yield the numbered titles of the demo's parts, each with what it shows before any run."""
+    made: list[tuple[str, Callable[[], Iterable[Shown]]]] = [
+        (one.title, one.show.load()) for one in _of_kind(DemoExample)
+    ]
+    for family in families().values():
+        if family.exam and (recorded := family.exam.load().recorded):
+            from contrafact.exams.recorded import examine_recorded
+
+            made.append((_EXAM, partial(examine_recorded, family, recorded.load()(), out)))
+    made.append((_RUNS, lambda: [_SMALL]))
+    for number, (title, show) in enumerate(made, start=1):
+        yield f"{number} of {len(made)}: {title}", show()
+
+
+def _printed(one: Shown) -> Shown:
+    """Print what the demo shows, in colours with a text's changes marked; return it."""
+    from rich.text import Text
+
+    console = rich_console(highlight=False, markup=False)
+    if isinstance(one, ShownTable):
+        show_table(one.title, one.columns, one.rows)
+        return one
+    if isinstance(one, str):
+        console.print(one)
+        return one
+    coloured = console.is_terminal and not console.no_color and console.color_system is not None
+    line, text = Text(f"  {one.label}: ", "dim"), one.before if one.after is None else one.after
+    if coloured:
+        for part in word_diff(one.before, text):
+            line.append(part.text, _STYLES[part.kind])
+    console.print(line if coloured else f"  {one.label}: {text}")
+    if one.note:
+        console.print(f"    {one.note}")
+    return one
+
+
+def _run_part(part: DemoPart, count: int, folder: Path) -> "RunResult":
     from contrafact.runs.prepare import make_settings, prepare
 
-    methods = part.methods
-    for module, more in part.extras.items():
-        if installed(module):
-            methods += more
-        else:
-            extra = f"pip install 'contrafact[{EXTRAS[module]}]'"
-            say_once(f"left out: {', '.join(more)}; they need {module} ({extra})")
     given: dict[str, Any] = {
         "models": (DEMO_MODEL, *part.models),
         "judges": part.judges,
-        "methods": methods,
+        "methods": part.methods,
         "limit": count,
         "generation": dict(part.generation),
     }
@@ -117,98 +141,49 @@ def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
         folder.parent.mkdir(parents=True, exist_ok=True)
         given["data"] = folder.parent / f"{part.noun}.jsonl"
         part.data.load()(given["data"], count)
-    shown_of = part.shown.load() if part.shown else None
-    left = _SHOWN
-
-    def seen(state: "TaskState", progress: "Progress") -> None:
-        nonlocal left
-        if shown_of is None or not left or str(state.model) == NO_MODEL:
-            return
-        texts = shown_of(state)
-        left -= bool(texts)
-        for text in texts:
-            progress.show(partial(_drawn, text))
-
     prepared = prepare(make_settings(part.task, given, part.options))
-    return evaluate(prepared, folder, samples=True, seen=seen)
-
-
-def _score_compared(part: "DemoPart", count: int, folder: Path) -> "RunResult":
-    from contrafact.runs.score import prepare_score
-
-    assert part.compared is not None
-    place = _compared(folder)
-    file = place.with_name(f"{place.name}.jsonl")
-    rows = part.compared.load()(count)
-    write_text(file, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
-    given: dict[str, Any] = {"judges": part.judges}
-    if part.data is not None:
-        given["data"] = folder.parent / f"{part.noun}.jsonl"
-    prepared = prepare_score(part.task, Source(score=file), given, part.options)
-    return evaluate(prepared, place)
-
-
-def _compared(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}-compared")
-
-
-def _drawn(text: "ShownText", console: "Console") -> "Text":
-    colours = console.is_terminal and not console.no_color and console.color_system is not None
-    return edit_text(text, coloured=colours)
+    return evaluate(prepared, folder, samples=True, partial=True)
 
 
 class _Report:
-    """The demo's report, which grows with each part, and each part's own report."""
+    """The demo's report, which grows with each run, and each run's own report."""
 
     def __init__(self, out: Path) -> None:
         self.page = out / "report.html"
-        self._out = out
+        self.examples: dict[str, list[Shown]] = {}
         self._folders: list[Path] = []
         self._chapters: dict[Path, list[Chapter]] = {}
-        self._exams: list[Exam] = []
-
-    def examine(self, part: "DemoPart") -> None:
-        """Examine the verifiers that judge a part; existing answers are not asked for again."""
-        from contrafact.exams.run import run_exam
-
-        family = family_of_task(part.task)
-        for judge in judge_names(part.judges):
-            if family.exam is not None and is_verifier(judge):
-                file = self._out / f"exam-{family.name}.json"
-                options = ExamOptions(judge=[judge], family=family.name, out=file, order=False)
-                exam, _ = run_exam(options, family.exam.load().options())
-                self._exams.append(exam)
 
     def add(self, folder: Path, *, new: bool) -> None:
-        """Write the reports of a part and of all parts so far, and print the part's figures.
+        """Write the reports of a run and of all runs so far, and print the run's figures.
 
-        Nothing is written for a part that is not new and has its report.
+        Nothing is written for a run that is not new and has its report.
         """
         from contrafact.report.build import make_chapters, write_chapters
         from contrafact.report.chapter import Options
         from contrafact.report.frames import read_tasks
-        from contrafact.runs.items import ITEMS
 
         if folder in self._chapters:
             return
         self._folders = [*dict.fromkeys([*self._folders, folder])]
         if new or not (folder / "report.html").exists() or not self.page.exists():
-            options = Options(exams=tuple(self._exams))
+            options = Options()
             for one in self._folders:
                 if one not in self._chapters:
-                    both = [each for each in (one, _compared(one)) if (each / ITEMS).exists()]
-                    tasks = [runs for runs in read_tasks(both) if len(runs.items)]
+                    tasks = [runs for runs in read_tasks([one]) if len(runs.items)]
                     self._chapters[one] = make_chapters(tasks, options) if tasks else []
-            if self._chapters[folder]:
-                write_chapters(self._chapters[folder], options, folder)
+            if own := self._chapters[folder]:
+                write_chapters(own, options, folder)
                 together = [one for each in self._folders for one in self._chapters[each]]
-                write_chapters(together, options, self._out)
+                write_chapters(together, Options(examples=self.examples), self.page.parent)
         if (folder / "results.json").exists():
             show_results(folder, brief=True)
 
 
-def _parts() -> "list[DemoPart]":
-    return [part for family in families().values() if family.demo for part in family.demo.load()]
+def _of_kind(kind: type[_Kind]) -> list[_Kind]:
+    """Return the parts of all families' demos that are of a kind."""
+    demos = (family.demo.load() for family in families().values() if family.demo)
+    return [one for parts in demos for one in parts if isinstance(one, kind)]
 
 
 demo = _command()

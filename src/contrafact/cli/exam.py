@@ -94,8 +94,6 @@ def _show(exam: "Exam") -> None:
     ]
     show_table(title, columns, rows)
     spec = _spec(exam.family)
-    for whole in spec.overall:
-        _show_made(exam, whole)
     if exam.surface:
         limits = " to ".join(sorted({f"{one.limit:.2f}" for one in exam.surface.values()}))
         show_table(
@@ -112,19 +110,6 @@ def _show(exam: "Exam") -> None:
     for name, one in exam.criteria.items():
         for line in _remarks(name, one):
             typer.echo(line)
-    for name, figure in exam.repeats.same.items():
-        typer.echo(f"{name}: {_share(figure.estimate)} of repeated replies agree")
-
-
-def _show_made(exam: "Exam", whole: str) -> None:
-    rows = [
-        (name.removeprefix(f"{whole}: "), "passed" if one.known else "failed", _rate(one.right))
-        for criterion in (whole, f"{whole}:control")
-        if criterion in exam.criteria
-        for name, one in exam.criteria[criterion].kinds.items()
-    ]
-    if rows:
-        show_table(f"{whole}, by how items were made", ("made", "should be", "was"), rows)
 
 
 def _balanced(one: "CriterionExam | None") -> str:
@@ -145,9 +130,6 @@ def _remarks(name: str, one: "CriterionExam") -> list[str]:
     right, wrong = one.sensitivity.estimate, one.specificity.estimate
     if right is not None and wrong is not None and right + wrong <= 1.0:
         lines.append(f"{name}: this judge cannot tell (the two shares sum to {right + wrong:.2f})")
-    if one.order is not None and one.order.changed.n:
-        changed = one.order.changed
-        lines.append(f"{name}: {changed.k} of {changed.n} verdicts change with the order of parts")
     if _clear(one.length) and one.length.estimate is not None:
         more = "more" if one.length.estimate > 0 else "less"
         points = abs(100 * one.length.estimate)

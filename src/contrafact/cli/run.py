@@ -22,7 +22,7 @@ from contrafact.options import Options, as_command, key_values, option, paramete
 from contrafact.runs.config import RunConfig, config_model, file_config, make_config
 
 if TYPE_CHECKING:
-    from contrafact.runs.execute import RunResult, Seen
+    from contrafact.runs.execute import RunResult
     from contrafact.runs.prepare import Prepared
 
 
@@ -171,13 +171,9 @@ def show_dry_run(prepared: "Prepared") -> None:
 
 
 def evaluate(
-    prepared: "Prepared",
-    folder: Path,
-    *,
-    samples: bool = False,
-    seen: "Seen | None" = None,
+    prepared: "Prepared", folder: Path, *, samples: bool = False, partial: bool = False
 ) -> "RunResult":
-    """Run or resume a prepared run, and print notes about it first."""
+    """Run or resume a prepared run, and print notes about it first; see `execute`."""
     from contrafact.runs.execute import execute
     from contrafact.runs.prepare import BUNDLED
 
@@ -192,7 +188,7 @@ def evaluate(
         if data.name == BUNDLED and not samples:
             typer.echo(f"{data.name}: --data is not given, so these samples are used", err=True)
 
-    result = execute(prepared, folder, ready, seen=seen)
+    result = execute(prepared, folder, ready, partial=partial)
     if not result.ran:
         show_notes()
         typer.echo(f"this run had finished: no model was called ({result.folder})")

@@ -11,17 +11,9 @@ from contrafact.console import rich_console, show_frame
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.files.atomic import write_text
-from contrafact.text.diff import DiffPart, is_scattered, word_diff
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
-    from contrafact.family import ShownText
     from contrafact.family.report import ReportSpec, TerminalColumn
-
-_AROUND = 8  # words shown on each side of a change
-_STYLES = {"same": "", "removed": "red strike", "added": "bold green"}
-_MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
 
 
 def check_json(out: Path | None) -> None:
@@ -41,49 +33,6 @@ def write_json(out: Path | None, figures: Mapping[str, Any]) -> None:
 def percent(share: float) -> str:
     """Return a share from 0 to 1 in percent; NaN gives "undefined"."""
     return "undefined" if share != share else f"{100 * share:.1f}%"
-
-
-def edit_text(shown: "ShownText", *, coloured: bool) -> "Text":
-    """Return a text with its changes marked word by word.
-
-    Long unchanged stretches are shortened around the changes. A text that shares little with the
-    text before is shown whole and without marks.
-    """
-    from rich.text import Text
-
-    dim = "dim" if coloured else ""
-    line = Text()
-    line.append(f"  {shown.label}: ", dim)
-    if shown.after is not None:
-        parts = word_diff(shown.before, shown.after)
-        if is_scattered(parts):
-            parts = [DiffPart("same", shown.after)]
-    else:
-        parts = [] if shown.invalid else [DiffPart("same", shown.before)]
-    for place, part in enumerate(parts):
-        text = part.text
-        if part.kind == "same":
-            text = _shortened(text, head=place > 0, tail=place < len(parts) - 1)
-        opening, closing = ("", "") if coloured else _MARKS[part.kind]
-        body = text.rstrip()
-        line.append(f"{opening}{body}{closing}", _STYLES[part.kind] if coloured else "")
-        line.append(text[len(body) :])
-    if shown.invalid:
-        line.append(f"none: {shown.invalid}", dim)
-    if shown.note:
-        line.append(f"  ({shown.note})", dim)
-    return line
-
-
-def _shortened(text: str, *, head: bool, tail: bool) -> str:
-    """Return an unchanged stretch: its words next to changes, and three dots for the rest."""
-    words = text.split(" ")
-    first, last = _AROUND if head or not tail else 0, _AROUND if tail else 0
-    if not head and not tail:
-        first = 3 * _AROUND
-    if len(words) <= first + last + 1:
-        return text
-    return " ".join([*words[:first], "…", *(words[-last:] if last else ())])
 
 
 def show_results(folder: Path, *, brief: bool = False) -> None:

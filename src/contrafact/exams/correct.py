@@ -12,7 +12,6 @@ from functools import partial
 from itertools import count
 from typing import Any, Unpack
 
-import numpy as np
 import pandas as pd
 
 from contrafact.errors import Reason
@@ -30,7 +29,6 @@ from contrafact.stats.correction import (
     ppi_share,
 )
 from contrafact.stats.intervals import Resampling, cluster_bootstrap, effective_number, resampling
-from contrafact.stats.paired import ranked
 from contrafact.stats.sampling import verdict_levels
 
 __all__ = [
@@ -39,7 +37,6 @@ __all__ = [
     "corrected_by_labels",
     "corrected_scores",
     "examined_criteria",
-    "ranked_systems",
     "what_corrects",
 ]
 
@@ -107,11 +104,14 @@ def exam_gives(items: Sequence[ExamItem], criteria: Collection[str]) -> tuple[li
     for name in (name for name in criteria if known[name, True] + known[name, False]):
         sides = known[name, True], known[name, False]
         if min(sides) < MIN_EXAM:
-            short.append(f"{name} ({sides[0]} that should pass, {sides[1]} that should fail)")
+            short.append("{} ({} and {})".format(name, *sides))
         else:
             half = 100 * planned_half_width(_A_RUN, exam=sides)
             points.append(f"{name} to ±{half:.0f}")
-    lack = f"too few items, {MIN_EXAM} of either, to correct rates by {', '.join(short)}"
+    lack = (
+        f"too few items, {MIN_EXAM} that should pass and {MIN_EXAM} that should fail, to correct "
+        f"rates by {', '.join(short)}"
+    )
     gives = f"rates of {_A_RUN} outputs are corrected by {', '.join(points)} points"
     expected = _EXPECTED.format(*ASSUMED)
     return [lack] * bool(short), [f"{gives} ({expected})"] * bool(points)
@@ -131,13 +131,15 @@ def corrected_scores(
     criteria: Mapping[str, str],
     packs: Mapping[str, Mapping[str, str]] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    cluster: str = "sample_id",
     **how: Unpack[Resampling],
 ) -> pd.DataFrame:
     """Return every system's judged rates, raw and corrected by its judge's exam.
 
     Rates are over verdicts that could be read. ``criteria`` are the judged columns with their names
     in an exam. An exam is not used if it differs from the run in ``packs`` (templates with hashes)
-    or ``settings`` (how the judge was asked).
+    or ``settings`` (how the judge was asked). ``cluster`` is
+    the column by which outputs depend on each other.
 
     Returns:
         One row per system, judge and criterion that has verdicts: ``system``, ``judge``,
@@ -164,7 +166,7 @@ def corrected_scores(
             if judged.empty:
                 continue
             values = judged[column].to_numpy(float)
-            clusters = judged["sample_id"].to_numpy(object)
+            clusters = judged[cluster].to_numpy(object)
             raw = cluster_bootstrap(values, clusters, **how)
             row = {"system": system, "judge": judge, "criterion": column, "n": raw.n}
             part = None if exam is None else exam.criteria.get(name)
@@ -177,7 +179,7 @@ def corrected_scores(
             else:
                 rates = {name: getattr(part, name).exam_rate for name in _RATES}
                 found = _row(correct_rate(values, clusters, **rates, level=level), part)
-                seen = _seen_of(judged, column, parts, exam)
+                seen = _seen_of(judged, column, parts, exam, cluster)
                 found |= _unlike_exam(seen, part, usable=found["usable"])
                 if found["usable"] and not ("unsure" in seen and "unsure" in part.seen):
                     found["speaks_of"] += _UNSEEN
@@ -191,6 +193,7 @@ def corrected_by_labels(
     *,
     criteria: Collection[str],
     unit: str = "",
+    cluster: str = "sample_id",
     level: float = 0.95,
 ) -> pd.DataFrame:
     """Return the rates that people would give, estimated from labels of a random part of the items.
@@ -203,6 +206,7 @@ def corrected_by_labels(
             has no label.
         criteria: The judged columns.
         unit: The column that distinguishes the items of a sample, such as ``side``; "" if none.
+        cluster: The column by which items depend on each other.
         level: Confidence level.
 
     Returns:
@@ -220,57 +224,13 @@ def corrected_by_labels(
             asked = by_rate.get((system, judge, column))
             found = None
             if asked is not None:
-                found = _from_labels(own, asked, column, columns, level)
+                found = _from_labels(own, asked, column, columns, cluster, level)
             if found is not None:
                 row = {"system": system, "judge": judge, "criterion": column}
                 counts = f"labels of {found['labelled']:,} of this run's {found['n']:,} outputs"
                 about = {"by": "labels", "rests_on": counts, "speaks_of": _SPEAKS["labels"]}
                 rows.append({**row, **found, **about})
     return pd.DataFrame(rows)
-
-
-def ranked_systems(
-    items: pd.DataFrame, column: str, *, unit: str = "", **how: Unpack[Resampling]
-) -> pd.DataFrame:
-    """Return the ranks of each judge's systems by a judged rate; systems not told apart share one.
-
-    Ranks are by raw rates: a judge that does not know whose text it reads errs on all systems
-    alike. Systems of different judges are not compared. 1 - ``level`` is the chance of any false
-    difference among the systems of a judge; ``unit`` is as in `corrected_by_labels`.
-
-    Returns:
-        One row per system, best first: ``judge``, ``system``, ``raw``, ``n`` (items), ``rank``
-        and ``rank_worst`` (the best and worst ranks that the comparisons allow), ``shared``
-        (whether another system has the same rank).
-    """
-    units = [name for name in ("sample_id", unit) if name in items.columns]
-    rows: list[dict[str, Any]] = []
-    for judge, own in items.groupby("judge", sort=False):
-        means = own[own[column].notna()].groupby(["system", *units])[column].mean()
-        table = means.unstack("system")
-        if table.empty:
-            continue
-        clusters = table.index.get_level_values("sample_id").to_numpy(object)
-        values = {str(name): table[name].to_numpy(float) for name in table.columns}
-        ranks = ranked(values, clusters, **how)
-        taken = [best for best, _ in ranks.values()]
-        rows += [
-            {
-                "judge": judge,
-                "system": name,
-                "raw": float(np.nanmean(values[name])),
-                "n": int((~np.isnan(values[name])).sum()),
-                "rank": best,
-                "rank_worst": worst,
-                "shared": taken.count(best) > 1,
-            }
-            for name, (best, worst) in ranks.items()
-        ]
-    frame = pd.DataFrame(
-        rows, columns=["judge", "system", "raw", "n", "rank", "rank_worst", "shared"]
-    )
-    order = frame.sort_values(["judge", "rank", "raw"], ascending=[True, True, False])
-    return order.reset_index(drop=True)
 
 
 def _by_system(items: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
@@ -347,10 +307,10 @@ def _unlike_exam(
 
 
 def _seen_of(
-    judged: pd.DataFrame, column: str, parts: Sequence[str], exam: Exam
+    judged: pd.DataFrame, column: str, parts: Sequence[str], exam: Exam, cluster: str
 ) -> "dict[str, pd.Series[Any]]":
     """Return the observable features of a run's outputs, by cluster, as in `Seen` for an exam."""
-    clusters = judged["sample_id"]
+    clusters = judged[cluster]
     found: dict[str, pd.Series[Any]] = {}
     if (name := f"{column}_probability") in judged.columns:
         given = judged[name].dropna()
@@ -403,12 +363,17 @@ def _labels_of(items: pd.DataFrame, labels: pd.DataFrame, unit: str) -> pd.DataF
 
 
 def _from_labels(
-    own: pd.DataFrame, asked: pd.DataFrame, column: str, columns: Sequence[str], level: float
+    own: pd.DataFrame,
+    asked: pd.DataFrame,
+    column: str,
+    columns: Sequence[str],
+    cluster: str,
+    level: float,
 ) -> dict[str, Any] | None:
     """Return one system's rate on one criterion, or None if no labelled item was judged."""
     by_row = asked.set_index("_row")
     chances = [name for c in columns if (name := f"{c}_probability") in own.columns]
-    judged = own.loc[own[column].notna(), ["sample_id", *columns, *chances]]
+    judged = own.loc[own[column].notna(), [cluster, *columns, *chances]]
     labels = by_row["label"].reindex(judged.index)
     if not labels.notna().any():
         return None
@@ -418,7 +383,7 @@ def _from_labels(
         judged[column].to_numpy(float),
         levels=verdict_levels(judged[[*columns]].to_numpy(float), judged[chances].to_numpy(float)),
         probabilities=None if drawn is None else drawn.to_numpy(float),
-        clusters=judged["sample_id"].to_numpy(object),
+        clusters=judged[cluster].to_numpy(object),
         level=level,
     )
     usable = not math.isnan(found.low)

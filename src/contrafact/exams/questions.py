@@ -25,7 +25,6 @@ from contrafact.stages.run import awake
 class JudgeCall:
     """One call of one judge.
 
-    ``repeat`` counts from 1; ``swapped`` says whether the texts come in the other order.
     ``subject`` is the data to judge if the judge is a verifier; ``about`` is the item if the call
     answers all of its criteria; ``shown`` are the texts to judge.
     """
@@ -34,11 +33,14 @@ class JudgeCall:
     criterion: str
     prompt: str
     judge: str
-    repeat: int
-    swapped: bool
     subject: Subject | None = None
     about: ExamItem | None = None
     shown: Sequence[str] = ()
+
+    @property
+    def prompt_hash(self) -> str:
+        """A hash of the prompt alone: of its template and its texts."""
+        return hashlib.sha256(self.prompt.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
     @property
     def key(self) -> str:
@@ -46,7 +48,7 @@ class JudgeCall:
 
         For a verifier, it also covers the item and the package's version.
         """
-        parts = [self.judge, self.criterion, self.prompt, str(self.repeat)]
+        parts = [self.judge, self.criterion, self.prompt, "1"]
         if self.subject is not None:
             parts += [self.item, contrafact.__version__]
         digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass"))
@@ -54,59 +56,20 @@ class JudgeCall:
 
 
 def questions_of(
-    items: Sequence[ExamItem],
-    examiner: Examiner,
-    judges: Sequence[str],
-    *,
-    repeats: int = 1,
-    order: bool = True,
+    items: Sequence[ExamItem], examiner: Examiner, judges: Sequence[str]
 ) -> list[JudgeCall]:
-    """Return every call of an exam; with ``order``, each call again with the texts first."""
+    """Return every call of an exam."""
     found = []
     for item in items:
         about = item if examiner.together else None
         shown = examiner.shown(item)
         for criterion, prompt in examiner.prompts(item).items():
-            swapped = other_order(prompt, shown) if order else None
             for judge in judges:
-                if is_verifier(judge):
-                    # A verifier reads data, in one order, and always answers the same.
-                    subject = examiner.subject(item) if examiner.subject else None
-                    found.append(JudgeCall(item.id, criterion, prompt, judge, 1, False, subject))
-                    continue
-                found += [
-                    JudgeCall(
-                        item.id, criterion, prompt, judge, repeat, False, about=about, shown=shown
-                    )
-                    for repeat in range(1, repeats + 1)
-                ]
-                if swapped is not None:
-                    asked = JudgeCall(
-                        item.id, criterion, swapped, judge, 1, True, None, about, shown
-                    )
-                    found.append(asked)
+                by_data = is_verifier(judge)
+                subject = examiner.subject(item) if by_data and examiner.subject else None
+                asked = None if by_data else about
+                found.append(JudgeCall(item.id, criterion, prompt, judge, subject, asked, shown))
     return found
-
-
-def other_order(prompt: str, shown: Sequence[str]) -> str | None:
-    """Return a prompt with the paragraph that holds the texts moved to its other end.
-
-    Prompts here end with the texts, so they come first in the other order; a line after them that
-    asks for the answer stays last. It changes the rendered prompt, and so works for any prompt
-    pack. None if the texts ``shown`` are not found, or the prompt has no other text.
-    """
-    places = [(prompt.rfind(text), len(text)) for text in shown]
-    if not places or any(start < 0 or not length for start, length in places):
-        return None
-    first = min(start for start, _ in places)
-    last = max(start + length for start, length in places)
-    start = prompt.rfind("\n\n", 0, first) + 2 if "\n\n" in prompt[:first] else 0
-    end = prompt.find("\n", last)
-    end = len(prompt) if end < 0 else end
-    texts, before, after = prompt[start:end].strip(), prompt[:start].strip(), prompt[end:].strip()
-    if before:
-        return "\n\n".join(part for part in (texts, before, after) if part)
-    return f"{after}\n\n{texts}" if after else None
 
 
 def ask_questions(
@@ -138,7 +101,7 @@ def ask_questions(
         return answer
 
     # Questions on the same criterion follow each other, so that prefix caches are used.
-    ordered = sorted(left, key=lambda key: (left[key].criterion, left[key].swapped))
+    ordered = sorted(left, key=lambda key: left[key].criterion)
     with Progress("questions", len(ordered)) as steps:
         asking = answers.fill(ordered, ask, at_once=at_once, each=steps.one)
         failures = asyncio.run(awake(asking))

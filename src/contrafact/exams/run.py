@@ -51,7 +51,8 @@ class PreparedExam:
     """An exam that is ready to start, with its items drawn and its templates opened and checked.
 
     Several judges form a panel. ``seed`` is the seed of the draw of items and of the intervals;
-    ``settings`` say how the judges are asked, for the exam's file; ``level`` names its items.
+    ``settings`` say how the judges are asked, for the exam's file; ``level`` names its items;
+    ``criteria`` are those of which an exam of all items would know either verdict.
     """
 
     family: str
@@ -62,6 +63,7 @@ class PreparedExam:
     questions: Sequence[JudgeCall]
     judges: Sequence[str]
     seed: int
+    criteria: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     level: str = ""
 
@@ -102,8 +104,8 @@ class PreparedExam:
     @cached_property
     def gives(self) -> tuple[list[str], list[str]]:
         """Which criteria are short of items, and what rates by the others are corrected to."""
-        names = [name for name in self.spec.criteria.values() if name != RESPONSE]
-        return exam_gives(self.items, names)
+        lack, gives = exam_gives(self.items, self.criteria)
+        return lack, gives if self.spec.criteria else []
 
     def conclude(self, out: Path, answers: Mapping[str, Mapping[str, Any]]) -> Exam:
         """Score the exam once all its questions are answered, write its two files, and return it.
@@ -155,10 +157,13 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
             fewer items than asked for.
     """
     family, n = options.family, options.n
-    known = family_named(family)
-    if known.exam is None:
+    if options.order or options.repeats > 1:
+        gone = "--order" if options.order else "--repeats"
+        problem = f"{gone} is retired: an exam asks each question once, as a run does"
+        raise InputError(problem, hint="leave it out")
+    if (exam := family_named(family).exam) is None:
         raise InputError(f"{family} has no exam", hint="name another family with --family")
-    spec = known.exam.load()
+    spec = exam.load()
     judges = with_reader(judge_names(options.judge), getattr(own, "reader", None))
     check_verifiers(family, judges)
     pack = open_pack(options.prompts)
@@ -168,6 +173,10 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
         raise InputError(
             f"there are {len(items)} items, not {n}", hint=f"give --n {len(items)} or leave it out"
         )
+    criteria = [name for name in spec.criteria.values() if name != RESPONSE]
+    if not criteria:
+        known = {one for item in spec.items(own, None, options.seed) for one in item.known.items()}
+        criteria = sorted(name for name, verdict in known if verdict and (name, False) in known)
     settings = {
         name: value
         for name, value in own.model_dump(mode="json").items()
@@ -181,11 +190,10 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
         pack=pack,
         examiner=examiner,
         items=items,
-        questions=questions_of(
-            items, examiner, judges, repeats=options.repeats, order=options.order
-        ),
+        questions=questions_of(items, examiner, judges),
         judges=judges,
         seed=options.seed,
+        criteria=criteria,
         settings={**settings, **examiner.settings, **asked},
         level=str(getattr(own, "level", None) or ""),
     )

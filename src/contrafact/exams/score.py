@@ -17,9 +17,7 @@ from contrafact.family.exam_file import (
     Exam,
     Figure,
     KindRate,
-    OrderEffect,
     Rate,
-    Repeats,
     Seen,
     SurfaceRow,
 )
@@ -30,12 +28,10 @@ from contrafact.records import Verdict
 from contrafact.stats.classification import auroc
 from contrafact.stats.intervals import (
     Resampling,
-    cluster_bootstrap,
     clustered_proportion,
     difference_between_groups,
 )
 
-_STREAMS = {"criterion": 1, "repeats": 3}
 _SURFACE_READERS = ("words", "overlap", "connectors", "quotes")
 _LEVEL = 0.95
 _LEAST_SURFACE = 25
@@ -49,40 +45,34 @@ def exam_rows(
 ) -> pd.DataFrame:
     """Return the rows of an exam; ``answers`` holds an answer to each question, by its key.
 
-    Several judges form a panel; its verdict is the majority of the valid verdicts, in each repeat.
+    Several judges form a panel; its verdict is the majority of the valid verdicts.
 
     Returns:
         One row per item and criterion; the criterion ``response`` means the item as a whole.
         ``known`` is the right verdict, ``passed`` the first verdict given, None if it was
-        ``invalid``; ``repeats`` are all verdicts including the first, ``swapped`` is the verdict in
-        the other order if ``asked_swapped``; ``probability`` is the judge's probability of true, if
-        the provider gave one, ``members`` a panel's verdicts by judge. Further columns are the
-        fields of `ExamItem` with its facts, and ``words``.
+        ``invalid``; ``probability`` is the judge's probability of true, if the provider gave one,
+        ``members`` a panel's verdicts by judge. Further columns are the fields of `ExamItem` with
+        its facts, and ``words``.
     """
-    votes: dict[tuple[str, str, int, bool], dict[str, Mapping[str, Any]]] = {}
+    votes: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for q in questions:
         answer = answers[q.key]
         for name, vote in answer.items() if q.about else [(q.criterion, answer)]:
-            votes.setdefault((q.item, name, q.repeat, q.swapped), {})[q.judge] = vote
-    times = range(1, max((q.repeat for q in questions), default=1) + 1)
+            votes.setdefault((q.item, name), {})[q.judge] = vote
     rows: list[dict[str, Any]] = []
     for item in items:
         own: list[dict[str, Any]] = []
         for criterion, known in item.known.items():
-            given = [_panel(votes[item.id, criterion, time, False]) for time in times]
-            first = votes[item.id, criterion, 1, False]
-            other = votes.get((item.id, criterion, 1, True))
+            first = votes[item.id, criterion]
+            given = _panel(first)
             chances = [c for vote in first.values() if (c := vote.get("probability")) is not None]
             own.append(
                 {
                     "criterion": criterion,
                     "known": known,
-                    "passed": given[0].passed,
-                    "invalid": given[0].invalid,
+                    "passed": given.passed,
+                    "invalid": given.invalid,
                     "probability": sum(chances) / len(chances) if chances else None,
-                    "repeats": [verdict.passed for verdict in given],
-                    "swapped": _panel(other).passed if other else None,
-                    "asked_swapped": other is not None,
                     "members": {judge: vote["passed"] for judge, vote in first.items()},
                 }
             )
@@ -108,19 +98,15 @@ def _row(item: ExamItem, *, members: Mapping[str, Any], **found: Any) -> dict[st
 
 
 def _whole(known: bool, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the row of the verdict on an item as a whole: a conjunction, for each repeat."""
+    """Return the row of the verdict on an item as a whole: a conjunction."""
     passed = all_pass(row["passed"] for row in rows)
     why = "; ".join(f"{row['criterion']}: {row['invalid']}" for row in rows if row["invalid"])
-    swapped = all(row["asked_swapped"] for row in rows)
     return {
         "criterion": RESPONSE,
         "known": known,
         "passed": passed,
         "invalid": why if passed is None else None,
         "probability": None,
-        "repeats": [*map(all_pass, zip(*(row["repeats"] for row in rows), strict=True))],
-        "swapped": all_pass(row["swapped"] for row in rows) if swapped else None,
-        "asked_swapped": swapped,
         "members": {},
     }
 
@@ -170,9 +156,6 @@ def examine(
         level=_LEVEL,
         criteria={name: figures.criterion(name, own) for name, own in by_criterion.items()},
         words=words,
-        repeats=Repeats(
-            times=max(map(len, rows["repeats"]), default=1), same=figures.repeats(by_criterion)
-        ),
     )
 
 
@@ -266,13 +249,13 @@ class _Estimates:
     seed: int
     visible: "Mapping[str, pd.Series[Any]]"
 
-    def how(self, stream: str, name: str) -> Resampling:
-        rng = np.random.default_rng([self.seed, _STREAMS[stream], *name.encode()])
+    def how(self, name: str) -> Resampling:
+        rng = np.random.default_rng([self.seed, 1, *name.encode()])
         return {"level": self.level, "resamples": self.resamples, "rng": rng}
 
     def criterion(self, name: str, rows: pd.DataFrame) -> CriterionExam:
         read = rows[rows["passed"].notna()]
-        how = self.how("criterion", name)
+        how = self.how(name)
         # If nothing could be read there are no outcomes, and every figure is undefined.
         passed, known = (read[column].astype(bool) for column in ("passed", "known"))
         right = passed.eq(known)
@@ -289,7 +272,6 @@ class _Estimates:
             ),
             auroc=_auroc(sure, sure["probability"], how) if len(sure) else None,
             length=_length(read, how),
-            order=self.order(rows, how),
             kinds=self.kinds(read),
             seen=self.seen(read),
         )
@@ -316,37 +298,9 @@ class _Estimates:
                 found[name] = Seen(right=self.rate(read, right), wrong=self.rate(read, wrong))
         return found
 
-    def repeats(self, by_criterion: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
-        found = {}
-        for name, rows in by_criterion.items():
-            shares, clusters = [], []
-            for repeats, cluster in zip(rows["repeats"], rows["cluster"], strict=True):
-                read = [passed for passed in repeats if passed is not None]
-                pairs = len(read) * (len(read) - 1)
-                if pairs:
-                    yes = sum(read)
-                    no = len(read) - yes
-                    shares.append((yes * (yes - 1) + no * (no - 1)) / pairs)
-                    clusters.append(cluster)
-            if shares:
-                how = self.how("repeats", name)
-                found[name] = Figure.of(cluster_bootstrap(shares, clusters, **how))
-        return found
-
     def rate(self, rows: pd.DataFrame, outcomes: "pd.Series[Any]") -> Rate:
         clusters = rows["cluster"].loc[outcomes.index].tolist()
         return Rate.of(clustered_proportion(outcomes.to_numpy(float), clusters, level=self.level))
-
-    def order(self, rows: pd.DataFrame, how: Resampling) -> OrderEffect | None:
-        if not rows["asked_swapped"].any():
-            return None
-        both = rows[rows["passed"].notna() & rows["swapped"].notna()]
-        passed, swapped = (both[column].astype(float) for column in ("passed", "swapped"))
-        shift = (swapped - passed).to_numpy(float)
-        return OrderEffect(
-            changed=self.rate(both, passed.ne(swapped)),
-            shift=Figure.of(cluster_bootstrap(shift, both["cluster"].tolist(), **how)),
-        )
 
 
 def _length(read: pd.DataFrame, how: Resampling) -> Figure:

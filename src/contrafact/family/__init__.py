@@ -22,7 +22,6 @@ from contrafact.plugins import FAMILY_GROUP, family_entries
 
 if TYPE_CHECKING:
     import typer
-    from inspect_ai.solver import TaskState
 
     from contrafact.family.data import DataSpec
     from contrafact.family.exam import ExamSpec
@@ -35,10 +34,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Command",
+    "DemoExample",
     "DemoPart",
     "DraftFinding",
     "Family",
     "Lazy",
+    "Shown",
+    "ShownTable",
     "ShownText",
     "Task",
     "draft_check",
@@ -115,17 +117,33 @@ class Command:
 
 @dataclass(frozen=True)
 class ShownText:
-    """A text that the demo shows as soon as it is written.
-
-    If ``after`` is given, the changes from ``before`` are shown; otherwise ``before`` itself. If a
-    text is missing, only ``invalid``, the reason, is shown.
-    """
+    """A text that the demo shows: ``before``, or the changes from it to ``after``."""
 
     label: str
     before: str
     after: str | None = None
     note: str = ""
-    invalid: str = ""
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A table that the demo shows; cells are texts."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+Shown = str | ShownText | ShownTable
+"""What the demo shows: a sentence, a text, or a table."""
+
+
+@dataclass(frozen=True)
+class DemoExample:
+    """A part of ``contrafact demo`` that calls no model and is shown before the runs."""
+
+    title: str
+    show: "Lazy[Callable[[], Iterable[Shown]]]"
 
 
 @dataclass(frozen=True)
@@ -137,14 +155,8 @@ class DemoPart:
         count: How many bundled items are used, out of ``most``.
         text: The text printed before the run; ``{count}`` and ``{model}`` are filled in.
         models: Models that are run besides the demo's model.
-        judges: The judges; a verifier is examined, and its rates are corrected.
-        extras: Further methods, by the module that they need; if the module is not installed, they
-            are left out with a note.
-        shown: Returns the texts to show when a sample ends.
+        judges: The judges.
         data: Writes a number of items to a file; without it, the bundled items are used.
-        compared: Returns outputs to compare with for a number of items, as rows that
-            ``contrafact score`` reads, each with a ``system``: references, and outputs that a good
-            judge must reject.
     """
 
     task: str
@@ -157,10 +169,7 @@ class DemoPart:
     judges: tuple[str, ...] = ()
     generation: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
-    extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    shown: "Lazy[Callable[[TaskState], Sequence[ShownText]]] | None" = None
     data: "Lazy[Callable[[Path, int], None]] | None" = None
-    compared: "Lazy[Callable[[int], Sequence[Mapping[str, Any]]]] | None" = None
 
 
 @dataclass(frozen=True)
@@ -198,7 +207,7 @@ class Family:
     editing: "Lazy[EditSpec] | None" = None
     data: "Mapping[str, Lazy[DataSpec]]" = field(default_factory=dict)
     presets: "Lazy[Mapping[str, Mapping[str, Any]]] | None" = None
-    demo: "Lazy[tuple[DemoPart, ...]] | None" = None
+    demo: "Lazy[tuple[DemoPart | DemoExample, ...]] | None" = None
     review_rows: "Lazy[ReviewRows] | None" = None
     draft_checks: "Mapping[str, Lazy[DraftCheck]]" = field(default_factory=dict)
     rank: int = 100

@@ -12,12 +12,15 @@ from contrafact.judges.verifier import Subject
 if TYPE_CHECKING:
     from inspect_ai.model import Model
 
+    from contrafact.family import Lazy
+    from contrafact.judges.replies import Reading
     from contrafact.judges.rubric import Ask
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
     from contrafact.records import Verdict
 
-__all__ = ["RESPONSE", "ExamItem", "ExamSpec", "Examiner", "draw_crossed", "draw_items"]
+__all__ = ["RESPONSE", "ExamItem", "ExamSpec", "Examiner", "RecordedExam"]
+__all__ += ["draw_crossed", "draw_items", "draw_needed"]
 
 RESPONSE = "response"
 """The name of the verdict on a whole response, used beside the criteria's names."""
@@ -83,6 +86,23 @@ class Examiner:
 
 
 @dataclass(frozen=True)
+class RecordedExam:
+    """An exam on one criterion by recorded replies, and a ``sample`` whose rate it corrects.
+
+    ``templates`` are the answered ones with their hashes; ``replies`` are by judge and by the hash
+    of the prompt (`JudgeCall.prompt_hash`), and ``read`` reads them as the examiner does.
+    """
+
+    criterion: str
+    question: str
+    items: "Sequence[ExamItem]"
+    sample: "Sequence[ExamItem]"
+    templates: Mapping[str, str]
+    replies: Mapping[str, Mapping[str, str]]
+    read: "Callable[[str, Sequence[str]], Reading[bool]]"
+
+
+@dataclass(frozen=True)
 class ExamSpec:
     """A family's exam.
 
@@ -98,6 +118,7 @@ class ExamSpec:
         overall: Criteria that are verdicts on a whole kind of item. Each is made of the criteria
             whose names begin with it: ``flipping`` of ``flipping:reversed`` and others. The exam
             says for each whether the judge may be trusted with it.
+        recorded: Returns an exam by recorded replies, which the demo shows.
     """
 
     task: str
@@ -108,6 +129,7 @@ class ExamSpec:
     surface: Callable[[Sequence[ExamItem]], "Sequence[LeakItem]"] | None = None
     surface_reader: str = "reads nothing"
     overall: Sequence[str] = ()
+    recorded: "Lazy[Callable[[], RecordedExam]] | None" = None
 
 
 def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
@@ -178,6 +200,48 @@ def draw_crossed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Ex
         for place in pair:
             drawn.update(items[place].known.items())
         chosen += pair
+    return _filled(items, chosen, n, seed)
+
+
+def draw_needed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
+    """Return ``n`` items, those first that criteria need for `MIN_EXAM` items of either verdict.
+
+    Items that should fail and that should pass take turns, as long as both are needed; `draw_items`
+    draws the rest. A criterion of which all items have the same verdict needs none.
+    """
+    import numpy as np
+
+    from contrafact.stats.correction import MIN_EXAM
+
+    if n is None or n >= len(items):
+        return list(items)
+    known = {verdict for item in items for verdict in item.known.items()}
+    drawn: Counter[tuple[str, bool]] = Counter(
+        {(name, verdict): MIN_EXAM for name, verdict in known if (name, not verdict) not in known}
+    )
+    order = np.random.default_rng([seed, 0]).permutation(len(items)).tolist()
+    sides = [
+        [place for place in order if items[place].should_pass is side] for side in (False, True)
+    ]
+    chosen: list[int] = []
+
+    def lacking(place: int) -> tuple[int, int]:
+        short = [MIN_EXAM - drawn[verdict] for verdict in items[place].known.items()]
+        return max(0, *short), sum(count for count in short if count > 0)
+
+    while any(sides) and len(chosen) < n:
+        side = sides.pop(0)
+        place = max(side, key=lacking, default=None)  # the first of equals, so at random
+        if place is not None and any(lacking(place)):
+            side.remove(place)
+            chosen.append(place)
+            drawn.update(items[place].known.items())
+            sides.append(side)
+    return _filled(items, chosen, n, seed)
+
+
+def _filled(items: Sequence[ExamItem], chosen: Sequence[int], n: int, seed: int) -> list[ExamItem]:
+    """Return the chosen items, in order, with those that `draw_items` draws to make ``n``."""
     taken = set(chosen)
     left = [item for place, item in enumerate(items) if place not in taken]
     more = draw_items(left, n - len(chosen), seed) if len(chosen) < n else []

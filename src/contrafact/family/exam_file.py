@@ -21,9 +21,7 @@ __all__ = [
     "Exam",
     "Figure",
     "KindRate",
-    "OrderEffect",
     "Rate",
-    "Repeats",
     "Seen",
     "SurfaceRow",
     "read_exam",
@@ -96,15 +94,6 @@ class KindRate(_Part):
     right: Rate = Field(description="How often the right verdict was given.")
 
 
-class OrderEffect(_Part):
-    """The change in verdicts when the texts stand before the question instead of after it."""
-
-    changed: Rate = Field(description="Verdicts that differ, if both can be read.")
-    shift: Figure = Field(
-        description="Share passed in the other order minus that in the usual order."
-    )
-
-
 class Seen(_Part):
     """A share that can be observed without known verdicts, for right and for wrong items."""
 
@@ -129,7 +118,7 @@ class CriterionExam(_Part):
         description="Share passed of items longer than the median minus that of the others, items "
         "of one known verdict compared with each other."
     )
-    order: OrderEffect | None = Field(description="None where it was not asked.")
+    order: Any = Field(None, exclude=True, description="Of earlier versions; not read.")
     kinds: dict[str, KindRate] = Field(description="By how the items were made.")
     seen: dict[str, Seen] = Field(
         default_factory=dict,
@@ -144,16 +133,6 @@ class SurfaceRow(_Part):
     auroc: Figure = Field(description="Of the best classifier, on unseen groups.")
     limit: float = Field(description="The highest allowed value.")
     leaks: bool = Field(description="Whether its interval lies above the limit.")
-
-
-class Repeats(_Part):
-    """How often a judge contradicts itself when asked the same thing again."""
-
-    times: int = Field(ge=1, description="How often each question was asked.")
-    same: dict[str, Figure] = Field(
-        description="By criterion, the share of pairs of replies to one question that agree; "
-        "empty if each was asked once."
-    )
 
 
 class Exam(_Part):
@@ -176,7 +155,7 @@ class Exam(_Part):
         default_factory=dict,
         description="By criterion, how well classifiers do that see only surface features.",
     )
-    repeats: Repeats = Field(description="Self-consistency.")
+    repeats: Any = Field(None, exclude=True, description="Of earlier versions; not read.")
     words: Number = Field(default=None, description="The median length of its items, in words.")
     items: str = Field(description="The file of items, next to this one.")
     notes: list[str] = Field(default_factory=list, description="What a reader should know.")

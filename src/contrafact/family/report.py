@@ -144,14 +144,12 @@ class JudgedColumn:
     """A judged column of the items: 1.0 passed, 0.0 failed, NaN where there is no verdict.
 
     ``<column>_invalid`` says why a verdict could not be read. ``short`` is a shorter label beside a
-    verdict; ``leaderboard`` says whether three or more systems are ranked by it; ``answers`` are a
-    judge's answers for pass and fail.
+    verdict; ``answers`` are a judge's answers for pass and fail.
     """
 
     column: str
     label: str
     short: str = ""
-    leaderboard: bool = True
     answers: tuple[str, str] = ("true", "false")
 
 
@@ -254,7 +252,6 @@ class ChapterData:
             `contrafact.exams.correct.corrected_scores`, with NaN for unusable values. If people
             labelled items, as from `contrafact.exams.correct.corrected_by_labels`, with
             ``labelled``, the number of items.
-        ranks: The ranks from `contrafact.exams.correct.ranked_systems`, with ``criterion``.
         examined: Whether there are exams.
     """
 
@@ -268,7 +265,6 @@ class ChapterData:
     bootstrap: Bootstrap
     family: str
     rates: pd.DataFrame = field(default_factory=pd.DataFrame)
-    ranks: pd.DataFrame = field(default_factory=pd.DataFrame)
     examined: bool = False
 
     @property

@@ -241,9 +241,11 @@ def check_verifiers(family: str, judges: Sequence[str]) -> None:
     for judge in judges:
         name = judge.removeprefix(VERIFIER).partition(":")[0]
         if judge.startswith(VERIFIER) and name not in has:
+            others = ", ".join(one.name for one in families().values() if name in one.verifiers)
             raise InputError(
-                f"{family} has no verifier '{name}'",
-                hint=f"use {', '.join(has)}, or a model" if has else "name a model",
+                f"{family} has no verifier '{name}'" + f", but {others} has one" * bool(others),
+                hint=f"use {', '.join(has) or 'a model'}"
+                + f", or that family (exam --family {others})" * bool(others),
             )
 
 

@@ -5,9 +5,8 @@ each measure and form that has figures. Its notes say what is missing and what c
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
 
@@ -18,8 +17,6 @@ from contrafact.models.asking import CAUSES, UNREADABLE
 __all__ = ["invalid_table", "measure_chart", "measure_table", "notes_on", "reason_table"]
 
 _MOST_SYSTEMS = 8
-_LEADERBOARD = 3
-"""The smallest number of systems that are ranked."""
 _REASONS_SHOWN = 10
 _REASON_LENGTH = 120
 _QUOTED = re.compile(r"(?<!\w)'.*?'(?!\w)(?:, (?<!\w)'.*?'(?!\w))*", re.DOTALL)
@@ -90,8 +87,8 @@ def measure_table(
     }
     frame = with_figures(frame, figures, wanted, by)
     of_all = chosen if of in ("", *spec.scopes[:1]) else ()
-    ranks, rates = _ranks(data, of_all), _corrected(data, of_all)
-    for values in (*ranks.values(), *rates.values()):
+    rates = _corrected(data, of_all)
+    for values in rates.values():
         frame = frame.merge(values, how="left", left_on="system", right_index=True)
     marks = frame["system"].isin(data.systems_as("mark"))
     labels = {"asked": spec.output[1].capitalize(), "invalid": "Inv."}
@@ -103,7 +100,7 @@ def measure_table(
         )
         for name in counts
     )
-    first = (Column("system", "System", "text"), *ranks, *counted)
+    first = (Column("system", "System", "text"), *counted)
     usual_caption = (
         f"Small figures under a number are its {data.percent_level} interval, clustered by "
         f"{spec.cluster_noun}. Strict counts what is invalid or no answer as wrong."
@@ -132,27 +129,6 @@ def measure_table(
 
 _Judged = dict[Column, pd.DataFrame]
 """Columns of judges' results, with their values by system."""
-
-
-def _ranks(found: ChapterData, measures: Sequence[Measure]) -> _Judged:
-    """Return systems' ranks by each judge that judged at least three of them."""
-    columns: _Judged = {}
-    if found.ranks.empty:
-        return columns
-    for measure in measures:
-        rows = found.ranks[found.ranks["criterion"].eq(measure.column_of("valid"))]
-        rows = rows[rows.groupby("judge")["system"].transform("size") >= _LEADERBOARD]
-        if len(rows):
-            column = Column(f"rank_{measure.name}", measure.label, "text", "Rank")
-            texts = [_rank(row) for row in rows.to_dict("records")]
-            columns[column] = pd.DataFrame({column.key: texts}, index=rows["system"])
-    return columns
-
-
-def _rank(row: Mapping[Hashable, Any]) -> str:
-    best, worst = int(row["rank"]), int(row["rank_worst"])
-    text = f"{best}=" if row["shared"] else str(best)
-    return text if best == worst else f"{text} ({best}–{worst})"
 
 
 def _corrected(found: ChapterData, measures: Sequence[Measure]) -> _Judged:

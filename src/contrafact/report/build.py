@@ -77,7 +77,7 @@ def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> 
     )
     created = max((chapter.data.meta.created or "" for chapter in chapters), default="") or None
     results = render_json(_results(chapters, options))
-    html = render_page(title, created, chapters)
+    html = render_page(title, created, chapters, options.examples)
     for chapter in chapters:
         tables, figures = (out / of / ("" if alone else chapter.task) for of in _FOLDERS)
         for key, table in chapter.tables.items():

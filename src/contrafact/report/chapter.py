@@ -1,14 +1,14 @@
 """A chapter: everything that a report shows about one task, made by the family's spec."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from contrafact.console import say_once
 from contrafact.errors import installed
-from contrafact.family import family_of_task
+from contrafact.family import Shown, family_of_task
 from contrafact.family.display import Fact, GridChart, Table, Warnings
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData, ReportSpec, Section
@@ -17,7 +17,6 @@ from contrafact.report.drawing import Figure, draw_chart
 from contrafact.report.estimates import (
     compare_systems,
     estimate_figures,
-    judged_ranks,
     judged_rates,
     prepare_items,
     systems_of,
@@ -34,7 +33,10 @@ __all__ = ["Chapter", "Options", "checked_data", "make_chapter"]
 
 @dataclass(frozen=True)
 class Options:
-    """How a report is made; ``labels`` are rows of `contrafact.report.frames.read_labels`."""
+    """How a report is made; ``labels`` are rows of `contrafact.report.frames.read_labels`.
+
+    ``examples``, by title, are shown before the chapters.
+    """
 
     with_published: bool = False
     seed: int = 0
@@ -42,6 +44,7 @@ class Options:
     level: float = 0.95
     exams: tuple[Exam, ...] = ()
     labels: pd.DataFrame | None = None
+    examples: Mapping[str, Sequence[Shown]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
         "paired": data.pairs,
     }
     if spec.criteria:
-        results |= {"judged_rates": data.rates, "ranks": data.ranks}
+        results |= {"judged_rates": data.rates}
     for section in every:
         results |= section.results
     results["invalid"] = (tables.get("invalid") or invalid_table(data)).frame
@@ -117,23 +120,22 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
 
 
 def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
-    """Return the data of a chapter: the items, every figure, the comparisons, the ranks.
+    """Return the data of a chapter: the items, every figure, the comparisons, the judged rates.
 
     The items are removed from ``runs``, since memory cannot hold a large file twice.
     """
     data = checked_data(runs, options)
-    data = replace(
+    return replace(
         data,
         figures=estimate_figures(data.items, data.spec, data.bootstrap),
         pairs=compare_systems(data.items, data.spec, data.meta, data.bootstrap),
         rates=judged_rates(data, options.exams, options.labels),
         examined=bool(options.exams),
     )
-    return replace(data, ranks=judged_ranks(data))
 
 
 def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
-    """Return a chapter's data without figures, comparisons and ranks, which take the most time."""
+    """Return a chapter's data without figures, comparisons and rates, which take the most time."""
     spec = runs.spec
     items = prepare_items(runs.take_items(), spec)
     rng = np.random.default_rng(options.seed)

@@ -5,8 +5,7 @@ them as wrong. Intervals resample whole clusters, so that all outputs for one in
 few-shot draws, are drawn together.
 
 Judged rates are given raw, and corrected by an exam of the judge or by people's labels. A rate that
-cannot be corrected keeps its line, with the reason in place of the corrected figure. Ranks rest on
-paired comparisons: systems that these cannot tell apart share a rank.
+cannot be corrected keeps its line, with the reason in place of the corrected figure.
 """
 
 import re
@@ -24,7 +23,6 @@ from contrafact.exams.correct import (
     corrected_by_labels,
     corrected_scores,
     examined_criteria,
-    ranked_systems,
 )
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ROLES, ChapterData, Estimate, Measure, Part, ReportSpec
@@ -37,6 +35,10 @@ __all__ = ["judged_rates"]
 
 NO_MODEL = "none/none"
 NOTHING_READ = Reason("nothing-read", "no {output} of it could be read: 0 in the strict form")
+FEW_CLUSTERS = Reason(
+    "few-clusters",
+    "the outputs are of {number} {clusters}, and {fewest} are needed for an interval",
+)
 _MARK = re.compile(r"(reference|control)\b", re.IGNORECASE)
 """The prefixes of systems of outputs made elsewhere that are references, not competitors."""
 
@@ -371,20 +373,6 @@ def _differences(
         yield spec.bounded(row)
 
 
-def judged_ranks(data: ChapterData) -> pd.DataFrame:
-    """Return the systems' ranks for each judge and each criterion with a leaderboard."""
-    spec, items = data.spec, _with_nothing_as_failed(data.items, data.spec)[0]
-    asked = items[items["role"].eq("asked")]
-    ranks = [
-        ranked_systems(asked, column, unit=_unit(spec), **data.bootstrap.how).assign(
-            criterion=column
-        )
-        for column in (one.column for one in spec.criteria if one.leaderboard)
-        if len(data.rates) and data.rates["criterion"].eq(column).any()
-    ]
-    return pd.concat(ranks, ignore_index=True) if ranks else pd.DataFrame()
-
-
 def judged_rates(
     data: ChapterData, exams: Sequence[Exam] = (), labels: pd.DataFrame | None = None
 ) -> pd.DataFrame:
@@ -399,7 +387,7 @@ def judged_rates(
     criteria = {column: examined.get(column, column) for column in columns}
     rates = corrected_scores(
         items, exams, family=data.family, criteria=criteria, packs=packs, settings=asked,
-        **data.bootstrap.how,
+        cluster=spec.cluster, **data.bootstrap.how,
     )  # fmt: skip
     if rates.empty:
         return pd.DataFrame()
@@ -409,13 +397,23 @@ def judged_rates(
     not_examined = rates["why_code"].eq(NOT_EXAMINED.code)
     rates.loc[nothing_read & not_examined, "why"] += f"; {reason}"
     rates.loc[nothing_read & ~not_examined, ["why", "why_code"]] = reason.text, reason.code
+    if labels is not None and len(labels := labels[labels["question"].isin(columns)]):
+        by_labels = corrected_by_labels(
+            items,
+            labels,
+            criteria=columns,
+            unit=_unit(spec),
+            cluster=spec.cluster,
+            level=data.level,
+        )
+        rates = _with_labels(rates, by_labels)
+    few = rates["clusters"] < spec.fewest
+    rates.loc[few, ["raw_low", "raw_high"]] = np.nan
+    for number, rows in rates[few & rates["usable"]].groupby("clusters"):
+        why = FEW_CLUSTERS.filled(clusters=spec.clusters, number=number, fewest=spec.fewest)
+        rates.loc[rows.index, ["usable", "why", "why_code"]] = False, why.text, why.code
     rates.loc[~rates["usable"], ["corrected", "low", "high"]] = np.nan
-    if labels is None or (labels := labels[labels["question"].isin(columns)]).empty:
-        return rates
-    return _with_labels(
-        rates,
-        corrected_by_labels(items, labels, criteria=columns, unit=_unit(spec), level=data.level),
-    )
+    return rates
 
 
 def _unit(spec: ReportSpec) -> str:
@@ -428,7 +426,7 @@ def _with_nothing_as_failed(
     """Return the items, and the systems without a valid output to judge.
 
     Such a system has no rate over valid outputs. It gets the verdicts of the strict form, all
-    failed, so that it is ranked with the others instead of being left out.
+    failed, so that it stands with the others instead of being left out.
     """
     judged = items[items["was_judged"]].groupby("system", sort=False)
     in_vain = [str(name) for name, rows in judged if not rows["valid"].any()]

@@ -21,7 +21,7 @@ from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting
 from contrafact.family.study import Question
 from contrafact.files.fields import refuse_alike
 from contrafact.files.tables import read_rows
-from contrafact.judges.verifier import reader_of
+from contrafact.judges.verifier import is_verifier, reader_of
 from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.prompts import bundled_packs
 from contrafact.runs.folder import Manifest, now
@@ -149,9 +149,10 @@ def _used(folder: Path) -> dict[str, Any]:
     if not (folder / USAGE).exists():
         return {}
     usage = pd.read_csv(folder / USAGE)
+    # Scoring a text for fluency is not a call, nor is a verifier's verdict: no model is asked.
+    asked = usage["role"].ne(FLUENCY_ROLE) & ~usage["model"].map(is_verifier).astype(bool)
     return {
-        # Scoring a text for fluency is not a call: the model is not asked anything.
-        "calls": int(usage.loc[usage["role"].ne(FLUENCY_ROLE), "calls"].sum()),
+        "calls": int(usage.loc[asked, "calls"].sum()),
         "input_tokens": int(usage["input_tokens"].sum()),
         "output_tokens": int(usage["output_tokens"].sum()),
         "cut_prompts": _cut_prompts(usage),

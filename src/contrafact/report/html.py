@@ -3,22 +3,29 @@
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from contrafact.family import Shown
 from contrafact.family.display import format_number
 from contrafact.report.chapter import Chapter
 from contrafact.report.explorer import CHUNK
+from contrafact.report.marks import marked_text
 from contrafact.report.words import run_facts
 from contrafact.report.write import heading_groups, row_groups
 from contrafact.text.delimit import inner_html, visible_html, visible_text
 
 
-def render_page(title: str, created: str | None, chapters: Sequence[Chapter]) -> str:
+def render_page(
+    title: str,
+    created: str | None,
+    chapters: Sequence[Chapter],
+    examples: Mapping[str, Sequence[Shown]],
+) -> str:
     """Return the page as HTML; ``created`` is its time in ISO 8601.
 
     Every text from a model, a judge, a file or a user is escaped and its hidden characters are
@@ -34,6 +41,7 @@ def render_page(title: str, created: str | None, chapters: Sequence[Chapter]) ->
         title=title,
         created=created,
         chapters=chapters,
+        examples=examples,
         alone=alone,
         prefixes=prefixes,
         script=script,
@@ -57,6 +65,7 @@ def page_environment() -> Environment:
     environment.filters["prose"] = _prose
     environment.filters["attribute"] = visible_text
     environment.filters["number"] = format_number
+    environment.filters["marked"] = marked_text
     environment.filters["data_uri"] = lambda svg: (
         f"data:image/svg+xml;base64,{base64.b64encode(svg).decode('ascii')}"
     )

@@ -26,7 +26,7 @@ from contrafact.family.report import ChapterData, Form, Measure, ReportSpec
 from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.report.estimates import NO_MODEL, compare_systems, number_of_tests
 from contrafact.report.tables import votes_by_judge
-from contrafact.report.words import judge_options, not_examined, sentence
+from contrafact.report.words import judge_options, not_examined, sentence, sentences
 from contrafact.stats.correction import MIN_ITEMS, UNINFORMATIVE
 from contrafact.stats.paired import clusters_needed
 
@@ -37,10 +37,10 @@ _MOST_BARS = 12
 """The most systems in the chart; the tables have all."""
 _MOST_NAMED = 3
 """The most systems that a sentence names; if there are more, it gives their number."""
-_MOST = 0.5
-"""The share of outputs without an answer above which the summary does not advise a judge."""
 _OPEN = 0.1
 """The share of open verdicts above which a rate over the decided ones is not said first."""
+_MOST = 0.5
+"""The share of outputs without an answer above which the summary does not advise a judge."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,11 @@ def _finding(data: ChapterData) -> _Finding:
     for measure in measures:
         strict = "strict" in measure.forms and not all_sound
         form: Form = "strict" if strict else measure.forms[0]
-        rows = _best_first(data.overall(measure.name, form), measure)
+        rows = data.overall(measure.name, form)
+        if measure.judged and "strict" in measure.forms:  # of whom no verdict was decided
+            known = data.overall(measure.name, "strict")
+            rows = pd.concat([rows, known[~known["system"].isin(rows["system"])]])
+        rows = _best_first(rows, measure)
         if len(rows):
             phrase = measure.phrase or measure.label.removesuffix(", %").removesuffix(" %")
             about: tuple[Measure | None, Form, str, Kind] = measure, form, phrase, measure.kind
@@ -351,6 +355,7 @@ def _sentence(finding: _Finding) -> Reason:
         for name in ranked["system"][:_MOST_BARS]
         if (one := finding.bounds.get(str(name)))
     ]
+    more = [f"of {len(within) - _MOST_NAMED} more, as drawn"] * (len(within) > _MOST_NAMED)
     return sentence(
         "first",
         next(code for code, holds in cases.items() if holds),
@@ -367,7 +372,7 @@ def _sentence(finding: _Finding) -> Reason:
             [f"{name} {figure_text(float(figure), finding.kind)}" for name, figure in first]
         ),
         rests=f"{strict}, over {units}" if data.several else "",
-        within="; ".join(within),
+        within="; ".join(within[:_MOST_NAMED] + more),
     )
 
 
@@ -405,7 +410,7 @@ def _judges(data: ChapterData) -> Iterator[Reason]:
     votes = votes_by_judge(data)
     if len(votes) and votes["now"].sum() > 1:
         alone = votes.loc[votes["now"], ["judge", "alone"]].itertuples(index=False)
-        each = listed([f"{judge} {number:,}" for judge, number in alone])
+        each = listed([f"{judge} alone decided {number:,}" for judge, number in alone])
         yield sentence("more", "alone", decided=f"{votes['of'].iloc[0]:,}", each=each)
     for judge, record in data.spec.records.items():
         if judge in data.meta.judges:
@@ -425,6 +430,8 @@ def _corrected(finding: _Finding) -> Iterator[Reason]:
         system = "" if len(finding.rows) == 1 else f" for {finding.best[0]}"
         rests_on = usable.iloc[0]["rests_on"]
         yield sentence("more", "corrected", rests_on=rests_on, rates=listed(each), system=system)
+    elif (finding.ranked[data.spec.clusters] < data.spec.fewest).all():
+        return  # what comes next says so
     elif not_examined(data) and not data.meta.embedded_judge:
         most = data.rates.sort_values("n").iloc[-1]
         yield sentence("more", "correctable", can=what_corrects(int(most["n"]), float(most["raw"])))
@@ -490,8 +497,8 @@ def _next(finding: _Finding) -> Reason:
         "judge": data.spec.criteria and not data.judged,
         "no-answers": asked["degenerate"].notna().mean() > _MOST,
         "decide": bool(finding.bounds),
-        "examine": unexamined and not meta.embedded_judge and finding.examinable,
-        "label": can_label and not meta.embedded_judge,
+        "examine": unexamined and finding.examinable and not (meta.embedded_judge or few.all()),
+        "label": can_label and not (meta.embedded_judge or few.all()),
         "other-judge": (unexamined and meta.embedded_judge) or finding.is_uninformative,
         "name-model": models.eq(NO_MODEL).all(),
         "other-model": models.str.startswith(EMBEDDED_NAMES).all(),
@@ -509,6 +516,7 @@ def _next(finding: _Finding) -> Reason:
         clusters=data.spec.clusters,
         fewest=data.spec.fewest,
         wanted=_wanted(finding),
+        reader=sentences()["next"]["reader"] if data.spec.records.keys() & {*meta.judges} else "",
         harder=data.spec.harder or f"use harder {data.spec.unit[1]}, or more of them",
     )
 

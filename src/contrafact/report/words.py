@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from contrafact.errors import Reason
 from contrafact.exams.correct import NOT_EXAMINED
 from contrafact.family.display import Fact, Warned, Warnings, format_number, listed, percent
@@ -17,6 +19,7 @@ from contrafact.family.report import ROLES, ChapterData, ReportSpec
 from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting
 from contrafact.models.asking import CAUSES, CUT_OFF
 from contrafact.models.gguf import EMBEDDED_NAMES
+from contrafact.stats.correction import MIN_ITEMS
 
 _OTHER_ROLES = {"baseline": "without a model", "mark": "as references and controls"}
 _ENOUGH_VERDICTS = 20
@@ -89,7 +92,10 @@ def warnings(data: ChapterData) -> Warnings:
     judge_is_embedded = meta.embedded_judge and bool(data.spec.criteria)
     embedded = not judge_is_embedded and models.str.startswith(EMBEDDED_NAMES).any()
     unfinished = [run.name for run in meta.runs if not run.complete]
-    judges = not_examined(data)
+    judges, rates = not_examined(data), data.rates
+    enough = len(rates) and (rates["n"] >= MIN_ITEMS) & (rates["clusters"] >= data.spec.fewest)
+    correct = "correct" if np.any(enough) else "no-correction"
+    usable = len(rates) and rates["usable"].any()
     cases: dict[str, object] = {  # what each warning is about; empty cases are left out
         "cut-prompts": _cut_prompts(meta),
         "embedded-judge": judge_is_embedded,
@@ -104,8 +110,13 @@ def warnings(data: ChapterData) -> Warnings:
     places = {
         "outputs": outputs,
         "family": data.family,
+        "clusters": data.spec.clusters,
+        "fewest": data.spec.fewest,
+        "items": MIN_ITEMS,
         "judge": judge_options(judges[0]) if len(judges) == 1 else "--judge J",
+        "some": "Some judged rates" if usable else "The judged rates",
     }
+    places["correct"] = sentence("warnings.not-examined", correct, **places).text
     return [
         Warned(
             code,
@@ -180,7 +191,9 @@ def _not_corrected(data: ChapterData) -> dict[str, str]:
     lines = []
     for (judge, code, why), rows in rates.groupby(["judge", "why_code", "why"], sort=False):
         criteria = listed([label for name, label in labels.items() if name in {*rows["criterion"]}])
-        change = changes.get(code, changes["other"]).format(family=data.family)
+        change = changes.get(code, changes["other"]).format(
+            family=data.family, clusters=data.spec.clusters
+        )
         lines.append(f"{judge} on {criteria}: {why}. {change}")
     unlike = data.rates[data.rates["by"].eq("exam") & data.rates["unlike"].ne("")]
     differ = [

@@ -2,9 +2,9 @@
 
 import json
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby, zip_longest
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
@@ -52,7 +52,9 @@ _LATEX = {
     "’": r"'",
     "‹": r"\guilsinglleft{}",
     "›": r"\guilsinglright{}",
+    "±": r"$\pm$",
 }
+_BREAKS = ("/", r"\_")
 
 
 @dataclass(frozen=True)
@@ -211,55 +213,115 @@ _TEX_ROOM = 62
 """How many characters of ``\\scriptsize`` fit the width of a two-column paper's column."""
 _TEX_SMALL = 0.8
 """The width of a character of ``\\tiny``, in those."""
-_TEX_TEXT = 18
-"""The characters that a column of texts is given, which are wrapped."""
+_TEX_TEXT = 20
+"""The least characters that a column of texts is given, which are wrapped."""
+_TEX_LINES, _TEX_HEAD = 60, 6
+"""How many such lines fit a page below a caption, and how many a part's heading takes."""
 
 
 def render_latex(table: Table) -> str:
     """Return the table for a LaTeX document that loads booktabs and array.
 
-    It fits a column of a two-column paper: intervals stand under their figures, and columns for
-    which there is no room follow in further parts, below each other. Names in scripts that pdfLaTeX
-    lacks need XeLaTeX or LuaLaTeX.
+    It fits a column of a two-column paper: intervals stand under their figures, columns for which
+    there is no room follow in further parts, a text that all lines share stands below, and what
+    is longer than a page goes on in another float. Names in scripts that pdfLaTeX lacks need
+    XeLaTeX or LuaLaTeX.
     """
-    groups = row_groups(table)
-    lines = [
-        r"\begin{table}",
-        r"\centering\scriptsize\setlength{\tabcolsep}{2pt}",
-        rf"\caption{{{_tex(table.title)}. {_tex(table.caption)}}}",
-        rf"\label{{tab:{table.key.replace('_', '-')}}}",
-    ]
-    for part in _tex_parts(table.shown, groups):
-        lines += [*_tex_part(table.shown, groups, part), r"\par\medskip"]
-    lines[-1:] = [rf"\par\footnotesize {_tex(note)}" for note in table.notes]
-    lines.append(r"\end{table}")
-    return "\n".join(lines) + "\n"
-
-
-def _tex_parts(columns: Sequence[Column], groups: Sequence[RowGroup]) -> list[list[int]]:
-    """Return the places of the columns of each part; the first column, if a text, is in all."""
+    groups, columns = row_groups(table), table.shown
     rows = [row for group in groups for row in group.rows]
+    texts = [place for place, column in enumerate(columns) if column.kind == "text" and place]
+    shared = [place for place in texts if len({row[place].text for row in rows}) == 1]
+    wide = [_tex_wide(column, [row[place] for row in rows]) for place, column in enumerate(columns)]
+    opened = [r"\begin{table}", r"\centering\scriptsize\setlength{\tabcolsep}{2pt}"]
+    lines = [*opened, rf"\caption{{{_tex(table.title)}. {_tex(table.caption)}}}"]
+    lines.append(rf"\label{{tab:{table.key.replace('_', '-')}}}")
+    used = 0
+    for part in _tex_parts(columns, wide, shared):
+        text = _tex_text(columns, wide, part)
+        for chunk, height in _tex_chunks(groups, part, text * 0.9):
+            if used and used + height > _TEX_LINES:
+                lines += [r"\end{table}", *opened, rf"\caption{{{_tex(table.title)}, continued.}}"]
+                used = 0
+            used += height
+            lines += [*_tex_part(columns, chunk, part, text / _TEX_ROOM), r"\par\medskip"]
+    notes = [f"{columns[place].heading}: {rows[0][place].text}." for place in shared]
+    notes = [_tex(note, breaks=True) for note in (*notes, *table.notes)]
+    lines[-1:] = [rf"\par\footnotesize {note}" for note in notes]
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+def _tex_parts(
+    columns: Sequence[Column], wide: Sequence[float], shared: Sequence[int]
+) -> list[list[int]]:
+    """Return the places of the columns of each part, figures before texts; the first column, if a
+    text, is in all.
+    """
     first = [0] if columns[0].kind == "text" else []
-    parts, room = [[*first]], _TEX_ROOM - _TEX_TEXT * len(first)
-    left: float = room
-    for place in range(len(first), len(columns)):
-        column, cells = columns[place], [row[place] for row in rows]
-        words = [*column.heading.split(), *(cell.text for cell in cells)]
-        small = [_TEX_SMALL * len(text) for cell in cells for text in cell.more]
-        wide = 2 + (_TEX_TEXT if column.kind == "text" else max(*map(len, words), *small, 0))
-        if wide > left and len(parts[-1]) > len(first):
+    rest = [place for place in range(len(first), len(columns)) if place not in shared]
+    parts = [[*first]]
+    for place in sorted(rest, key=lambda place: columns[place].kind == "text"):
+        denominator = [one for one in rest if one == place + 1 and columns[one].heading == "of"]
+        more = [*parts[-1], place, *denominator]
+        full = _tex_width(columns, wide, more) > _TEX_ROOM and columns[place].heading != "of"
+        if full and len(more) > len(first) + 1:
             parts.append([*first])
-            left = room
         parts[-1].append(place)
-        left -= wide
     return parts
 
 
+def _tex_wide(column: Column, cells: Sequence[Cell]) -> float:
+    words = [*column.heading.split(), *(cell.text for cell in cells)]
+    small = [_TEX_SMALL * len(text) for cell in cells for text in cell.more]
+    return 2 + (_TEX_TEXT if column.kind == "text" else max(*map(len, words), *small, 0))
+
+
+def _tex_width(columns: Sequence[Column], wide: Sequence[float], part: Sequence[int]) -> float:
+    """Return the width of a part, in which a group's heading may be wider than its columns."""
+    total, places = 0.0, list(part)
+    for heading, run in heading_groups([columns[place] for place in part]):
+        total += max(sum(wide[places.pop(0)] for _ in run), len(heading) + 2)
+    return total
+
+
+def _tex_text(columns: Sequence[Column], wide: Sequence[float], part: Sequence[int]) -> int:
+    """Return the characters of each column of texts of a part, which share what figures leave."""
+    texts = sum(columns[place].kind == "text" for place in part)
+    left = _TEX_ROOM - _tex_width(columns, wide, part)
+    return _TEX_TEXT + max(0, int(left / max(texts, 1)))
+
+
+def _tex_chunks(
+    groups: Sequence[RowGroup], part: Sequence[int], room: float
+) -> Iterator[tuple[list[RowGroup], int]]:
+    """Yield groups of rows that fit a page, with their height in lines; a paper's rows without a
+    figure in this part are left out.
+    """
+    chunk: list[RowGroup] = []
+    used = _TEX_HEAD
+    for group in groups:
+        of_part = ([row[place].text for place in part[1:]] for row in group.rows)
+        if group.published and all({*texts} == {MISSING} for texts in of_part):
+            continue
+        for row in group.rows:
+            cells = [row[place] for place in part]
+            wraps = (math.ceil(len(cell.text) / room) for cell in cells if cell.kind == "text")
+            height = max(1, *wraps, *(1 + len(cell.more) for cell in cells))
+            if chunk and used + height > _TEX_LINES:
+                yield chunk, used
+                chunk, used = [], _TEX_HEAD
+            if not chunk or chunk[-1].label != group.label:
+                chunk.append(replace(group, rows=()))
+                used += 1
+            chunk[-1] = replace(chunk[-1], rows=(*chunk[-1].rows, row))
+            used += height
+    if chunk:
+        yield chunk, used
+
+
 def _tex_part(
-    columns: Sequence[Column], groups: Sequence[RowGroup], part: Sequence[int]
+    columns: Sequence[Column], groups: Sequence[RowGroup], part: Sequence[int], share: float
 ) -> list[str]:
     shown = [columns[place] for place in part]
-    share = _TEX_TEXT / _TEX_ROOM
     wrapped = rf">{{\raggedright\arraybackslash}}p{{{share:.2f}\columnwidth}}"
     spec = "".join(wrapped if column.kind == "text" else "r" for column in shown)
     lines = [rf"\begin{{tabular}}{{{spec}}}", r"\toprule", *_tex_heading(shown), r"\midrule"]
@@ -269,16 +331,16 @@ def _tex_part(
             label = rf"p{{.97\columnwidth}}}}{{\textit{{{_tex(group.label)}}}}}"
             lines.append(rf"\multicolumn{{{len(part)}}}{{{label} \\")
         for row in group.rows:
-            cells = [row[place] for place in part]
-            lines.append(" & ".join(map(_tex_cell, cells)) + r" \\")
-            for more in zip_longest(*(cell.more for cell in cells), fillvalue=""):
-                small = (rf"{{\tiny {_tex(text)}}}" if text else "" for text in more)
-                lines.append(" & ".join(small) + r" \\")
+            lines.append(" & ".join(_tex_cell(row[place]) for place in part) + r" \\")
     return [*lines, r"\bottomrule", r"\end{tabular}"]
 
 
-def _tex(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in visible_text(text))
+def _tex(text: str, *, breaks: bool = False) -> str:
+    """Return a text with LaTeX's signs escaped; with ``breaks``, a line may end within a name."""
+    signs = (_LATEX.get(sign, sign) for sign in visible_text(text))
+    return "".join(
+        rf"{sign}\allowbreak{{}}" if breaks and sign in _BREAKS else sign for sign in signs
+    )
 
 
 def _tex_heading(columns: Sequence[Column]) -> list[str]:
@@ -302,8 +364,13 @@ def _tex_head(column: Column) -> str:
 
 
 def _tex_cell(cell: Cell) -> str:
-    text = _tex(cell.text)
-    return rf"\textbf{{{text}}}" if cell.best else text
+    """Return a cell, with its interval and spread below its figure."""
+    text = _tex(cell.text, breaks=cell.kind == "text")
+    text = rf"\textbf{{{text}}}" if cell.best else text
+    if not cell.more:
+        return text
+    lines = r"\\".join((text, *(rf"{{\tiny {_tex(more)}}}" for more in cell.more)))
+    return rf"\begin{{tabular}}[t]{{@{{}}r@{{}}}}{lines}\end{{tabular}}"
 
 
 def render_json(value: object) -> str:

@@ -57,7 +57,7 @@ from contrafact.runs.items import (
 )
 from contrafact.runs.judging import is_direct, judge_direct
 
-__all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
+__all__ = ["RunResult", "calls_to_confirm", "check_models", "default_folder", "execute"]
 
 CACHE = "cache"
 _CACHE_DIR = "INSPECT_CACHE_DIR"
@@ -90,10 +90,6 @@ class RunResult:
         )
 
 
-Seen = Callable[[TaskState, Progress], None]
-"""Called when a sample has ended, with the progress display, above which it may print."""
-
-
 def default_folder(prepared: Prepared) -> Path:
     """Return the default folder of a run, which is always the same for the same run."""
     return Path("runs") / f"{prepared.settings.task}-{prepared.identity}"
@@ -112,13 +108,12 @@ def execute(
     folder: Path,
     ready: Callable[[], None] | None = None,
     *,
-    seen: Seen | None = None,
+    partial: bool = False,
 ) -> RunResult:
     """Run a prepared run, or resume it.
 
     Args:
-        seen: Called with each sample when it ends; samples are then run one after the other, and
-            an interrupted run still writes tables of the samples that have ended.
+        partial: Whether an interrupted run writes tables of the samples that have ended.
     """
     with locked(folder):
         manifest = begin(folder, prepared)
@@ -144,11 +139,11 @@ def execute(
                         judged = judge_direct(prepared, models.judges, parts, progress.step)
                         tables = tables_of_parts(prepared, folder, judged)
                     else:
-                        logs = _evaluate(prepared, folder, models, progress, seen)
+                        logs = _evaluate(prepared, folder, models, progress)
                         tables = tables_of(prepared, logs)
                 write_tables(folder, prepared, tables, scorer())
             except KeyboardInterrupt:
-                if seen is not None and (ended := _logs_so_far(folder)):
+                if partial and (ended := _logs_so_far(folder)):
                     write_tables(folder, prepared, tables_of(prepared, ended), scorer())
                 raise
             failures = [*tables.failures]
@@ -198,15 +193,13 @@ def check_models(prepared: Prepared) -> None:
 
 
 def _evaluate(
-    prepared: Prepared, folder: Path, models: _Models, progress: Progress, seen: Seen | None
+    prepared: Prepared, folder: Path, models: _Models, progress: Progress
 ) -> list[EvalLog]:
     settings = prepared.settings
     logs: list[EvalLog] = []
 
     def tasks(names: Iterable[str]) -> list[Task]:
-        return [
-            task_with(run_task(prepared, name), cleanup=_counting(progress, seen)) for name in names
-        ]
+        return [task_with(run_task(prepared, name), cleanup=_counting(progress)) for name in names]
 
     with _cache_in(None if settings.shared_cache else folder / CACHE):
         # Baselines come first because they are quick, and separately because they run only once.
@@ -216,8 +209,7 @@ def _evaluate(
             logs += _eval_set(tasks(prepared.baselines), folder / BASELINE_LOGS, nobody, {})
         if prepared.methods:
             how: dict[str, Any] = {**settings.generation, **settings.transport}
-            at_once = None if seen is None else 1
-            logs += _eval_set(tasks(prepared.methods), folder / LOGS, models, how, at_once)
+            logs += _eval_set(tasks(prepared.methods), folder / LOGS, models, how)
     return logs
 
 
@@ -244,11 +236,7 @@ def _cache_in(folder: Path | None) -> Iterator[None]:
 
 
 def _eval_set(
-    tasks: list[Task],
-    log_dir: Path,
-    models: _Models,
-    generation: dict[str, Any],
-    at_once: int | None = None,
+    tasks: list[Task], log_dir: Path, models: _Models, generation: dict[str, Any]
 ) -> list[EvalLog]:
     in_process = any(str(model).startswith(IN_PROCESS) for model in models.subjects)
     _, logs = eval_set(
@@ -269,7 +257,7 @@ def _eval_set(
         score_display=False,
         # Tasks run one after the other if a model in this process would alternate between prompts.
         max_tasks=1 if in_process else None,
-        max_samples=at_once or models.at_once(generation.get("max_connections")),
+        max_samples=models.at_once(generation.get("max_connections")),
         display="none",
         # Control from outside needs a web server, so it starts only on request.
         ctl_server=os.environ.get("INSPECT_EVAL_CTL_SERVER") or False,
@@ -283,7 +271,7 @@ def _eval_set(
     return logs
 
 
-def _counting(progress: Progress, seen: Seen | None) -> Callable[[TaskState], Awaitable[None]]:
+def _counting(progress: Progress) -> Callable[[TaskState], Awaitable[None]]:
     """Return a callback that counts each sample once when it ends, scored or failed."""
     counted: set[object] = set()
 
@@ -292,8 +280,6 @@ def _counting(progress: Progress, seen: Seen | None) -> Callable[[TaskState], Aw
         if sample not in counted:
             counted.add(sample)
             progress.step()
-            if seen is not None:
-                seen(state, progress)
 
     return count
 

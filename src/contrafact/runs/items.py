@@ -229,19 +229,9 @@ def tables_of(prepared: Prepared, logs: Iterable[EvalLog]) -> RunTables:
 
 
 def finished_parts(folder: Path) -> set[int]:
-    """Return the numbers of the samples whose rows are in the parts of an earlier start.
-
-    Raises:
-        InputError: If the parts are of an earlier version.
-    """
+    """Return the numbers of the samples whose rows are in the parts of an earlier start."""
     from pyarrow import parquet  # type: ignore[import-untyped]
 
-    if any((folder / PARTS).glob("*.parquet")):
-        raise InputError(
-            "holds parts of an earlier version, which divided the outputs differently",
-            file=folder / PARTS,
-            hint="finish the run with that version, or remove the folder to judge them again",
-        )
     numbers: set[int] = set()
     for part in _parts(folder, KEPT):
         numbers.update(parquet.read_table(part, columns=[INDEX])[INDEX].to_pylist())

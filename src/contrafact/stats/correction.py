@@ -65,7 +65,9 @@ MIN_EXAM = 25
 ASSUMED = (0.8, 0.9)
 """The true rate, and the sensitivity and specificity of a judge, that plans assume."""
 
-NO_EXAM_ITEMS = Reason("no-exam-items", "the exam holds no items of one of the two verdicts")
+NO_EXAM_ITEMS = Reason(
+    "no-exam-items", "of one of the two verdicts the exam has no reply that can be read"
+)
 FEW_EXAM_ITEMS = Reason("few-exam-items", f"the exam needs {MIN_EXAM} items of each known verdict")
 FEW_ITEMS = Reason(
     "few-items", f"below {MIN_ITEMS} judged items, as here, the correction was not tested"

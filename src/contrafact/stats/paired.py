@@ -1,23 +1,14 @@
-"""Comparisons of systems on the same items: differences, intervals, p-values and ranks.
+"""Comparisons of systems on the same items: differences, intervals and p-values.
 
 The permutation test flips the sign of whole clusters: under the hypothesis that the two systems are
 exchangeable within each cluster, all patterns of signs are equally likely (Fisher, The Design of
 Experiments, 1935, section 21; for clusters, Winkler et al., NeuroImage 123, 2015). For
 independent outcomes of 0 and 1 it is McNemar's exact test. Holm's procedure adjusts several tests.
-
-Ranks claim no more than the comparisons behind them. A system's rank is an interval: its best rank
-is one more than the number of systems that are better than it, its worst the number of systems
-minus those that are worse, where "better" is a paired difference that is significant after Holm's
-correction over all pairs. At the level of the correction all intervals hold simultaneously
-(Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 91(1), 2024, who call these
-simultaneous confidence sets for ranks). Systems with the same number of better systems share their
-best rank.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
@@ -36,7 +27,7 @@ from contrafact.stats.intervals import (
     resampling,
 )
 
-__all__ = ["clusters_needed", "holm", "paired_comparison", "ranked"]
+__all__ = ["clusters_needed", "holm", "paired_comparison"]
 
 EXACT_CLUSTERS = 16
 """Up to this many clusters that differ, all sign patterns are enumerated (65,536 at most)."""
@@ -178,36 +169,3 @@ def holm(pvalues: ArrayLike, tests: int = 0) -> NDArray[np.float64]:
     remaining = max(tests, len(order)) - np.arange(len(order))
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * remaining))
     return adjusted
-
-
-def ranked(
-    values: Mapping[str, ArrayLike], clusters: Clusters, **how: Unpack[Resampling]
-) -> dict[str, tuple[int, int]]:
-    """Return each system's best and worst rank by its scores on the same items, highest first.
-
-    All pairs of systems are compared, with p-values adjusted by Holm; ``1 - level`` is the
-    probability of any false "better". Scores have the shape (n,); NaN leaves an item out of that
-    system's comparisons, and systems without a common item count as equal.
-
-    Raises:
-        ValueError: On lengths that differ.
-    """
-    level = resampling(how)[0]
-    arrays = {name: np.asarray(scores, dtype=np.float64) for name, scores in values.items()}
-    pairs = list(combinations(arrays, 2))
-    results: list[PairedResult] = []
-    for first, second in pairs:
-        a, b = arrays[first], arrays[second]
-        if a.shape != b.shape:
-            raise ValueError(f"{first} and {second} do not have the same items")
-        common = ~(np.isnan(a) | np.isnan(b))
-        labels = None if clusters is None else np.asarray(clusters, dtype=object)[common]
-        results.append(paired_comparison(a[common], b[common], labels, **how))
-    better, worse = dict.fromkeys(arrays, 0), dict.fromkeys(arrays, 0)
-    adjusted = holm([result.p_value for result in results])
-    for (first, second), result, p in zip(pairs, results, adjusted, strict=True):
-        if result.difference != 0.0 and p <= 1.0 - level:
-            ahead, behind = (first, second) if result.difference > 0.0 else (second, first)
-            worse[ahead] += 1
-            better[behind] += 1
-    return {name: (1 + better[name], len(arrays) - worse[name]) for name in arrays}

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -90,7 +90,6 @@ def read_ratings(
     raters: Sequence[str] = (),
     count: str | None = None,
     columns: Mapping[str, str] | None = None,
-    missing: Sequence[str] = (),
 ) -> RatingsTable:
     """Return the ratings in rows or in a file: CSV, Excel, JSONL, JSON or Parquet, or ``-``.
 
@@ -103,7 +102,6 @@ def read_ratings(
         source: The file, or rows.
         raters: The raters to take (in a wide file, the columns); all by default.
         count: A column of a wide file with the number of items that a row stands for.
-        missing: Words for a missing rating, ignoring case, besides ``NULL`` and similar words.
         columns: The file's column for each name that differs (``item``, ``rater``, ``rating``; in
             a wide file, any).
 
@@ -117,8 +115,6 @@ def read_ratings(
         name, rows = source_name(source), list(read_rows(source, columns, guarded=True))
     else:
         name, rows = "data", [(line, dict(row)) for line, row in enumerate(source, start=1)]
-    if absent := {seen(word).casefold() for word in missing}:
-        rows = [(line, _without(row, absent)) for line, row in rows]
     table = ratings_of(rows, name, raters=raters, count=count)
     if not raters and (texts := _free_texts(table)):
         rest = [rater for rater in table.raters if rater not in texts]
@@ -229,14 +225,6 @@ def _twice(items: Sequence[str], raters: Sequence[str], long: bool) -> InputErro
     return InputError(f"{items[0]} occurs twice", hint="keep one row")
 
 
-def _without(row: Mapping[str, Any], absent: Collection[str]) -> dict[str, Any]:
-    """Return a row with the cells that hold words for a missing rating emptied."""
-    return {
-        name: None if isinstance(cell, str) and seen(cell).casefold() in absent else cell
-        for name, cell in row.items()
-    }
-
-
 def _free_texts(table: RatingsTable) -> list[str]:
     """Return the raters whose ratings are texts of several words that hardly ever repeat."""
     found = []
@@ -343,7 +331,7 @@ def _made(
         one for one in spelling.values() if one.casefold() in _DOUBTFUL or one.startswith("#")
     ]
     notes += tuple(
-        f"'{first}' counts as a category; if it means a missing rating, give --missing {first}"
+        f"'{first}' counts as a category; if it means a missing rating, leave its cells empty"
         for first in doubtful
     )
     items = [item for item in table for _ in range(times[item])]

@@ -26,7 +26,7 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from contrafact.errors import installed
 from contrafact.text.delimit import delimit
-from contrafact.text.english import is_cut_off, is_modifier
+from contrafact.text.english import is_cut_off
 from contrafact.text.tokens import same_root, sentence_spans, stem
 
 __all__ = [
@@ -52,7 +52,7 @@ OF_OTHER = "repeats another input"
 FOREIGN = "is in another language than its input"
 OF_ANSWER = "repeats the answer to another input"
 OF_ANY = "fits any input: its system says it of several, and it holds no word of them"
-REFUSAL = "declines to answer, or asks back"
+REFUSAL = "declines to answer, asks back, or talks of the task"
 BOTH = "gives both sides"
 OPEN = "commits to nothing"
 CUT = "breaks off in mid-sentence"
@@ -88,7 +88,9 @@ _FEWEST_MARKS = 2  # a text with fewer marks is too short to tell its topic
 # most of its words in the same order, to at least this many inputs.
 _ANY_ITEMS = 3
 _MOST_OTHERS = 6  # with more words beside the sentences that decline, a text answers all the same
-_JOINED = re.compile(r"^first-|\w-(?:yield|based|backed|led|linked|sized|grade|driven|rated)\Z")
+_CONTRAST = re.compile(r"[.;]\s|\b(?:but|yet|though|although|while|whereas|or)\b", re.IGNORECASE)
+_UNSURE_VERB = re.compile(r"\b(?:may|might|could)\b(?!\s(?:not|have)\b)")
+_QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
 _SAME = 0.8  # a text with this share of its input's words, in their order, and no other repeats it
 _NO_LANGUAGE = "zxx"  # ISO 639's code for text without words
 
@@ -296,7 +298,7 @@ class Batch:
                 return OF_OTHER
         if own and self._is_foreign(text, own[0]):
             return FOREIGN
-        english = languages(text).get("en", 0.0) >= STRANGE
+        english = len(tokens) < RUN or languages(text).get("en", 0.0) >= STRANGE
         return _in_itself(text, own, directed=directed) if english else None
 
     def _is_foreign(self, text: str, source: str) -> bool:
@@ -333,20 +335,27 @@ def _word_list(name: str) -> frozenset[str]:
 @cache
 def _patterns() -> Mapping[str, re.Pattern[str]]:
     lists = {**_lists()}
-    lists["open"] = lists["open"].replace("{up}", lists["up"]).replace("{down}", lists["down"])
-    names = ("refuses", "both", "open", "hedge")
-    flags = re.IGNORECASE | re.DOTALL
-    return {name: re.compile(lists[name].replace("\n", ""), flags) for name in names}
+    for name in ("both", "open"):
+        for part in ("up", "down", "may"):
+            lists[name] = lists[name].replace("{" + part + "}", lists[part])
+    lists |= {way: rf"\b(?:{lists[way]})" for way in ("up", "down")}
+    flags = {"task": re.DOTALL, "cut": re.DOTALL}
+    return {
+        name: re.compile(lists[name].replace("\n", ""), flags.get(name, re.IGNORECASE | re.DOTALL))
+        for name in ("refuses", "task", "both", "open", "hedge", "cut", "ended", "up", "down")
+    }
 
 
 def _in_itself(text: str, own: Sequence[str], *, directed: bool) -> str | None:
     """Return the reason that an English text shows in its own words, or None."""
     patterns = _patterns()
     sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
-    others = [one for one in sentences if not patterns["refuses"].search(one)]
+    names = ("refuses", "task")[: 1 + directed]
+    unquoted = [one if _QUOTED.fullmatch(one) else _QUOTED.sub(" ", one) for one in sentences]
+    others = [one for one in unquoted if not any(patterns[name].search(one) for name in names)]
     if len(others) < len(sentences) and sum(len(words(one)) for one in others) <= _MOST_OTHERS:
         return REFUSAL
-    if directed and patterns["both"].search(text):
+    if directed and (patterns["both"].search(text) or _contrasts(text)):
         return BOTH
     hedges = {match[0] for match in patterns["hedge"].finditer(text.casefold())}
     if directed and (patterns["open"].search(text) or len(hedges) > 1):
@@ -354,32 +363,41 @@ def _in_itself(text: str, own: Sequence[str], *, directed: bool) -> str | None:
     return CUT if _breaks_off(text.strip(), own) else None
 
 
+def _contrasts(text: str) -> bool:
+    """Return whether two parts of a text say what may happen, and not both for better or worse."""
+    parts = [part for part in _CONTRAST.split(text) if part and _UNSURE_VERB.search(part)]
+    signs = {tuple(bool(_patterns()[way].search(part)) for way in ("up", "down")) for part in parts}
+    return len(parts) > 1 and signs not in ({(True, False)}, {(False, True)})
+
+
 def _breaks_off(text: str, own: Sequence[str]) -> bool:
     """Return whether a text ends on a word or mark that goes on, or in a word that is none.
 
-    Which words are English is known with spaCy alone; without it marks and the word list decide.
+    Word lists and expressions decide; half a word is told with spaCy alone.
     """
-    if text.endswith((";", ":", "-", "–", "—", "(", "“", "‘", "&")):
+    if text.endswith((",", ";", ":", "-", "–", "—", "(", "“", "‘", "&")):
         return True
-    if text.count("(") > text.count(")") or text.count("“") > text.count("”"):
+    if any(text.count(opened) > text.count(closed) for opened, closed in ("()", "“”", "[]")):
         return True
     bare = text.rstrip(" …").removesuffix("..")
-    if bare.endswith((".", "!", "?", '"', "”", "’", ")")):
+    if bare.endswith((".", "!", "?", '"', "”", "’", ")")) or _patterns()["ended"].search(bare):
         return False
     *before, last = bare.split() or [""]
     previous = before[-1].casefold() if before else ""
-    if last in _word_list("unfinished") or _JOINED.search(last):
+    if last in _word_list("unfinished") or _patterns()["cut"].search(bare):
+        return True
+    verb = last.endswith("s") or previous in _word_list("before_verb") or previous.endswith(",")
+    if verb and stem(last) in _word_list("objects"):
         return True
     if last in ("in", "on"):
         return stem(previous) not in _word_list("particles")
     ends = last.endswith("ly") or last in _word_list("final")
-    english = installed("spacy")
-    if english and previous in _word_list("unfinished") and is_modifier(last) and not ends:
-        return True
     if len(before) > RUN and words(" ".join(before)) in map(words, own):
         return not ends
-    known = any(last in words(source) for source in own)
-    return english and not known and bool(re.fullmatch(r"[a-z]{3,}", last)) and is_cut_off(last)
+    known = ends or any(last in words(source) for source in own)
+    if known or not installed("spacy"):
+        return False
+    return bool(re.fullmatch(r"[a-z]{3,}", last)) and is_cut_off(last)
 
 
 def _first(probable: Mapping[str, float]) -> str:

@@ -114,6 +114,8 @@ def _compared(side: Side, match: re.Match[str], *, preposition: bool) -> Iterato
     that = next((i for i, q in enumerate(found) if q.start >= end), None)
     if that is None or found[that].value is None or _DENIED.search(side.text[: match.start()]):
         return
+    if _follows_by(side, found[that]):
+        return  # "beat the consensus by 5 cents" is a difference
     between = side.text[end : found[that].start]
     if len(between) > REACH or _BREAK.search(between):
         return
@@ -368,6 +370,15 @@ def _part(values: list[float]) -> float:
     return values[0] - values[1] * values[2] / 100
 
 
+def _step(values: list[float]) -> float:
+    """Return how far a change is from its percentage of a level, or of the level before it.
+
+    A gain of $162 to $9,160 is 1.8% of the level before; few figures tell it from 1.8% of $9,160.
+    """
+    step, level, percent = values
+    return min((step - n * percent / 100 for n in (level, level - step, level + step)), key=abs)
+
+
 def _middle(values: list[float]) -> float:
     return values[0] - (values[1] + values[2]) / 2
 
@@ -444,7 +455,8 @@ def _triples(found: list[Quantity], here: list[int], *, middle: bool) -> Iterato
             if c.kind == "percent" and a.kind not in ("percent", "basis points"):
                 yield Relation(f"{a.text} to {b.text} is {c.text}", (less, more, i), _change)
                 yield Relation(f"{b.text} to {a.text} is {c.text}", (more, less, i), _change)
-                yield Relation(f"{a.text} is {c.text} of {b.text}", (less, more, i), _part)
+                formula = _step if c.direction else _part
+                yield Relation(f"{a.text} is {c.text} of {b.text}", (less, more, i), formula)
             elif c.kind == "ratio" and c.value > 1:
                 yield Relation(f"{b.text} is {c.text} {a.text}", (less, more, i), _multiple)
             elif c.kind == "number" and a.kind == "money":

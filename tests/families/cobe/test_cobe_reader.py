@@ -190,6 +190,25 @@ def test_a_link_is_decided_by_its_sign_and_open_where_it_joins_something_else():
 
 
 @pytest.mark.parametrize(
+    ("kept", "quoted", "clear"),
+    [
+        ("Rain had drowned the fuses, so the hall was dark.", "so the hall was dark", True),
+        ("Frost had split the pipe, so the hall was dark.", "so the hall was dark", False),
+        ("So the hall was dark.", "So the hall was dark", False),
+        ("The bill was 3.5 pounds, so the hall was dark.", "so the hall was dark", False),
+    ],
+)
+def test_a_reason_outside_the_facts_is_left_to_the_sentence_of_the_story(kept, quoted, clear):
+    """Unless the sentence takes its reason from the one before it, which may be another now."""
+    text = f"{response()[0]} {kept}"
+    asked = asked_facts(facts(), text, 0)
+    link = {"causes": ["other"], "effect": asked[0].label, "words": quoted, "kind": "because"}
+    given = "Rain had drowned the fuses, so the hall was dark. So the hall was dark. End."
+    read = read_reply(json.dumps({"facts": [], "links": [link]}), asked, text, given)
+    assert isinstance(read, ToldReading) and bool(read.unclear) is not clear
+
+
+@pytest.mark.parametrize(
     "bad",
     [
         "",

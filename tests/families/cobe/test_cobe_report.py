@@ -13,14 +13,15 @@ from tests.support.made_exams import examined
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
-from contrafact.families.cobe.items import ITEM_COLUMNS
+from contrafact.families.cobe.items import ITEM_COLUMNS, READ_BY
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.report import SPEC, scope_parts
+from contrafact.family.display import Table
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData
 from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.report.build import build_report
-from contrafact.report.chapter import Options, chapter_data, make_chapter
+from contrafact.report.chapter import Options, chapter_data, make_chapter, sections_of
 from contrafact.report.estimates import prepare_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.summary import summarise
@@ -219,6 +220,51 @@ def test_intervals_are_by_block_and_there_is_none_under_ten(blocks: int, bounded
     )
 
 
+@pytest.mark.parametrize(("blocks", "bounded"), [(9, False), (12, True)])
+def test_judged_rates_are_corrected_by_block_too(blocks: int, bounded: bool) -> None:
+    """Stories of a block have the same verdicts; taken one by one they would be worth more."""
+    items = frame(stories=4 * blocks)
+    story = items["sample_id"].str.extract(r"(\d+)")[0].astype(int)
+    items.loc[items["correct"].notna(), ["E2", "correct"]] = 1.0
+    items.loc[items["correct"].notna() & story.mod(blocks).lt(4), ["E2", "correct"]] = 0.0
+    labels = pd.DataFrame(
+        {
+            "system": GOOD, "judge": JUDGE, "item": str(place), "sample_id": one["sample_id"],
+            "phrasing": one["phrasing"], "draw": 1, "annotator": "Ola",
+            "question": "E3", "answer": bool(place % 3),
+        }
+        for place, one in items[items["system"].eq(GOOD)].iloc[::3].iterrows()
+    )  # fmt: skip
+    widths, rates = {}, {}
+    for name, block in (("block", story.mod(blocks)), ("story", story)):
+        runs = TaskRuns("cobe", items.assign(block=block.astype(str)), meta())
+        sat = exam(0.95, 0.95, n=2_000)
+        found = chapter_data(runs, Options(resamples=50, exams=(sat,), labels=labels)).rates
+        rates[name] = found.set_index(["system", "criterion"])
+        one = rates[name].loc[GOOD, "E2"]
+        widths[name] = one["high"] - one["low"], one["raw_high"] - one["raw_low"]
+    assert set(rates["block"]["clusters"]) == {blocks}
+    assert rates["block"].loc[GOOD, "E3"]["by"] == "labels"
+    assert rates["block"]["usable"].any() == bounded
+    assert rates["block"]["raw_low"].notna().all() == bounded
+    assert rates["story"].loc[GOOD, "E2"]["usable"]
+    if bounded:
+        assert all(a > 1.3 * b for a, b in zip(widths["block"], widths["story"], strict=True))
+    else:
+        (why,) = set(rates["block"].loc[(GOOD, ["E2", "E3"]), "why"])
+        assert why == "the outputs are of 9 blocks, and 10 are needed for an interval"
+
+
+@pytest.mark.parametrize("panel", [False, True])
+def test_what_the_proof_cannot_read_is_left_out_or_the_panels(panel: bool) -> None:
+    judge = "verifier/proof" + " + tern/judge" * panel
+    items = frame(stories=12).assign(judge=judge, **{f"by_{name}": 1.0 for name in READ_BY})
+    shows = [one for section in sections_of(data_of(items)) for one in section.shows]
+    (table,) = [one for one in shows if isinstance(one, Table) and one.key == "read_by"]
+    assert ("the panel's other judges decide alone" in table.caption) == panel
+    assert ("valid figures leave it out" in table.caption) == (not panel)
+
+
 def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None:
     items = pd.DataFrame([row(n, phrasing, GOOD) for n in range(8) for phrasing in PHRASINGS])
 
@@ -265,16 +311,6 @@ def test_without_an_exam_it_is_said_once_that_the_judge_was_not_examined(tmp_pat
     assert results["opening"]["codes"][-1] == "label", "no exam corrects accuracy"
     assert {row["why_code"] for row in results["judged_rates"]} == {"not-examined"}
     assert not (tables / "corrected.csv").exists()
-
-
-def test_systems_that_cannot_be_told_apart_share_a_rank(tmp_path: Path) -> None:
-    items = frame()
-    twin = items[items["system"].eq(GOOD)].assign(system="tern/twin · plain")
-    runs = TaskRuns("cobe", pd.concat([items, twin], ignore_index=True), meta())
-    paths = build_report([runs], tmp_path, resamples=500)
-    board = pd.read_csv(paths / "tables" / "overall.csv").set_index("system")["rank_accuracy"]
-    assert board[GOOD] == board["tern/twin · plain"] == "1= (1–2)"
-    assert board[POOR] == "3"
 
 
 def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:

@@ -277,6 +277,23 @@ def test_a_sentence_that_cannot_be_read_leaves_open_what_it_may_be_about(text, u
     assert any(unread in one.reason for one in found.values())
 
 
+def test_reasons_call_variables_by_their_words():
+    seen = 0
+    for place, row in enumerate(rows()):
+        facts = opened(place)
+        if facts.implied:
+            said = decide(facts, f"{row['Right answers'][0]['text']} Nobody knew what came of it.")
+            for name, decision in said.items():
+                seen += name == "E5" and decision.passed is None
+                assert not any(
+                    f"'{one}'" in (decision.reason or "") for one in facts.reader.wordings
+                )
+            for name in facts.implied:
+                assert facts.words(name) != name and " " in facts.words(name)
+                seen += 1
+    assert seen
+
+
 def test_beside_an_unread_sentence_a_fact_told_otherwise_fails_and_a_missing_one_does_not():
     beside = f"{EDIT} The second pump hummed."
     assert passed(beside) == {"E1": True, "E2": True, "E3": None, "E4": True, "E5": None}

@@ -305,10 +305,36 @@ def test_what_jars_and_what_cannot_be_read_is_not_kept(write, served, change, wh
     assert f"x {why}" in write(code=1).stdout
 
 
-def test_core_stories_are_varied_by_their_criteria_or_by_their_structure(write, served, tmp_path):
-    from contrafact.families.cobe.data import write_stories
+def test_answers_are_written_again_with_the_reasons_if_no_right_one_is_decided(
+    write, served, tmp_path
+):
+    other = {"causes": ["other"], "effect": "F1", "kind": "because"}
+    served.links = lambda text: [] if "again" in text else [other | {"words": text.split(".")[0]}]
+    sent = []
+    served.arrives = sent.append
+    write("--n", "4", code=0)
+    rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+    assert served.asked["rewrite"] == 2 * len(rows)
+    for row in rows:
+        assert all(
+            one["text"].startswith(f"R{n} again") for n, one in enumerate(row["Right answers"], 1)
+        )
+    told = [one for one in sent if "None of the right rewritings" in one]
+    assert len(told) == len(rows) and all("- R1: a link joins something" in one for one in told)
 
-    write_stories(bundled_stories()[:3], tmp_path / "core.json")
+    served.links = lambda text: [other | {"words": text.split(".")[0]}]
+    ran = write("--out", "none.jsonl", code=1)
+    assert "x no right answer" in ran.stdout
+    dropped = [
+        json.loads(x) for x in (tmp_path / "none.jsonl.dropped.jsonl").read_text().splitlines()
+    ]
+    assert all("R3: a link joins something" in " ".join(one["problems"]) for one in dropped)
+
+
+def test_core_stories_are_varied_by_their_criteria_or_by_their_structure(write, served, tmp_path):
+    from contrafact.families.cobe.data import story_object
+
+    (tmp_path / "core.json").write_text(json.dumps([*map(story_object, bundled_stories()[:3])]))
     ran = write(command=("augment", "core.json", "--n", "2"), code=0)
     rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
     cores = {story.core_set_id: story for story in bundled_stories()[:3]}

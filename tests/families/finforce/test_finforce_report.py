@@ -100,7 +100,6 @@ def test_overall_table_has_both_forms_and_the_median(data: ChapterData) -> None:
     assert {"average_strict_low", "average_strict_high"} <= set(table.raw.columns)
     assert table.frame["headlines"].tolist() == 9 * [64]
     assert list(table.frame["scope"].unique()) == ["Both sides", "Risk", "Opportunity"]
-    assert table.frame["rank_directionality"].notna().tolist() == [True] * 3 + [False] * 6
     both = table.frame[table.frame["scope"].eq("Both sides")]
     few = both.set_index("system").loc["northwind/large-2 · few-shot (4)"]
     assert few["average_valid_sd"] > 0

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 from dataclasses import asdict
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -16,11 +15,10 @@ from inspect_ai.model import (
     ModelOutput,
 )
 
-from contrafact.cli.show import edit_text
 from contrafact.families.finforce.data import bundled_headlines
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.families.finforce.methods import METHODS
-from contrafact.families.finforce.task import RUN, shown_texts
+from contrafact.families.finforce.task import RUN
 from contrafact.family.method import MethodContext
 from contrafact.models.requests import request_body
 from contrafact.text.degenerate import OF_ANY, OF_INPUT
@@ -131,28 +129,6 @@ def test_a_model_run_here_is_held_to_one_pair_and_a_service_is_sent_the_plain_li
     sent = body["response_format"]["json_schema"]["schema"]["properties"]["Counterfactuals"]
     assert (sent["minItems"], sent["maxItems"]) == (1, 1)
     assert "Items" not in json.dumps(schema.json_schema.model_dump(exclude_none=True))
-
-
-def test_a_text_that_is_no_counterfactual_is_shown_with_its_reason():
-    texts = {"risk": "Ore prices steady", "opportunity": None}
-    made = {
-        "texts": texts,
-        "invalid": {"opportunity": "cut off at the token limit"},
-        "degenerate": {"risk": "repeats its input"},
-    }
-    state = SimpleNamespace(store={"output": made}, input_text="Ore prices steady")
-    lines = [edit_text(one, coloured=False).plain for one in shown_texts(state)]
-    assert lines[1] == "  risk: Ore prices steady  (repeats its input)"
-    assert lines[2] == "  opportunity: none: cut off at the token limit"
-
-
-def test_a_text_that_shares_next_to_nothing_is_shown_without_marks():
-    texts = {"risk": "A strike shuts the port of Tarn", "opportunity": "Ore prices soar"}
-    made = {"texts": texts, "invalid": {}, "degenerate": {}}
-    state = SimpleNamespace(store={"output": made}, input_text="Ore prices steady")
-    lines = [edit_text(one, coloured=False).plain for one in shown_texts(state)]
-    assert lines[1] == "  risk: A strike shuts the port of Tarn"
-    assert lines[2] == "  opportunity: Ore prices [-steady-]{+soar+}"
 
 
 def test_what_only_a_whole_system_shows_is_found_when_its_table_is_made():

@@ -40,7 +40,6 @@ from contrafact.families.cobe.phrasing import free_forms
 from contrafact.families.cobe.records import DOMAINS, GRAPHS, Story
 from contrafact.families.cobe.synth.prove import opened_proof
 from contrafact.family.data import contradictions
-from contrafact.files.atomic import write_text
 from contrafact.files.fields import PackedObject
 from contrafact.files.tables import BROKEN, Row, RowNotes, read_rows, source_name
 from contrafact.judges.verifier import Subject
@@ -277,20 +276,6 @@ def story_object(story: Story, more: Mapping[str, Any] | None = None) -> dict[st
         row["Failure modes"] = list(story.failure_modes)
     row |= more or {}
     return row if story.proof is None else row | {"Proof": dict(story.proof.items())}
-
-
-def write_stories(
-    stories: Sequence[Story],
-    path: str | Path,
-    more: Sequence[Mapping[str, Any]] | None = None,
-) -> None:
-    """Write stories as a JSON list, one on each line; ``more`` has further keys of each object."""
-    extras = [{}] * len(stories) if more is None else more
-    lines = [
-        json.dumps(story_object(story, extra), ensure_ascii=False)
-        for story, extra in zip(stories, extras, strict=True)
-    ]
-    write_text(path, "[\n" + ",\n".join(lines) + "\n]\n")
 
 
 def _graph_named(value: Any) -> str | None:

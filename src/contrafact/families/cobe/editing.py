@@ -8,7 +8,7 @@ wordings a file has.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import count, islice
 from pathlib import Path
@@ -133,33 +133,6 @@ def _stories(split: str, seed: int) -> Iterator[tuple[int, dict[str, Any], str]]
                 yield block, row, answer
                 if split != "train":
                     break
-
-
-def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
-    """Return rows for ``contrafact score cobe``: four systems for each of the demo's stories.
-
-    One gives the proven right answer. The other three must fail: they give the unchanged story, a
-    wrong answer, and the right answer of another story.
-    """
-    from contrafact.families.cobe.items import REFERENCE
-
-    stories = [row for _, row, _ in islice(_stories("all", _DEMO), count)]
-    rows: list[Mapping[str, Any]] = []
-    for index, story in enumerate(stories):
-        other = stories[(index + 1) % count]
-        texts = {
-            REFERENCE: story["Representative answer"],
-            "control: story unchanged": story["Variation text"],
-            "control: wrong answer": story["Wrong answers"][0]["text"],
-        }
-        if count > 1:
-            texts["control: another story's answer"] = other["Representative answer"]
-        name = f"{story['Core Set ID']}v{story['Variation ID']}"
-        for system, text in texts.items():
-            for phrasing in PHRASINGS:
-                row = {"id": name, "phrasing": phrasing, "response": text}
-                rows.append({"system": system, **row})
-    return rows
 
 
 def write_held_out(path: Path, n: int) -> None:

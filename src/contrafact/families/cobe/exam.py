@@ -4,10 +4,13 @@ A right answer passes every criterion that its story asks; a wrong one fails the
 known of it and passes the others.
 """
 
+import gzip
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -16,8 +19,17 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.data import criteria_of, known_story, load_known
 from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.synth.difficulty import level_named
-from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_crossed
+from contrafact.family import Lazy
+from contrafact.family.exam import (
+    RESPONSE,
+    Examiner,
+    ExamItem,
+    ExamSpec,
+    RecordedExam,
+    draw_crossed,
+)
 from contrafact.family.settings import ReaderOptions
+from contrafact.judges.replies import read_letter
 from contrafact.judges.verifier import Subject
 from contrafact.records import content_id
 from contrafact.text.delimit import delimit
@@ -174,6 +186,39 @@ def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]
     return draw_crossed(cobe_items(drawn), n, seed)
 
 
+RECORDED = Path(__file__).parent / "samples" / "exam_replies.json.gz"
+"""Replies of judges to the questions of `recorded_exam`; ``tools/exam_replies.py`` records them."""
+_RECORDED, _TEMPLATE, _SIDE, _SAMPLE = "E3", "cobe/judge-connectors", 30, 100
+
+
+def recorded_exam() -> RecordedExam:
+    """Return an exam on E3 of retold answers, by recorded replies.
+
+    Of each story at most one right and one wrong answer is in it, so that it has as many
+    independent items as a correction needs; the sample is drawn from the other answers.
+    """
+    known = [item for item in cobe_items(retold_known()) if _RECORDED in item.known]
+    items = [
+        replace(item, known={_RECORDED: item.known[_RECORDED]}, whole=None)
+        for item in Random(0).sample(known, len(known))
+    ]
+    sides: dict[bool, dict[str, ExamItem]] = {True: {}, False: {}}
+    for item in items:
+        sides[item.known[_RECORDED]].setdefault(item.cluster, item)
+    exam = [item for side in sides.values() for item in list(side.values())[:_SIDE]]
+    given = json.loads(gzip.decompress(RECORDED.read_bytes()))
+    return RecordedExam(
+        criterion=_RECORDED,
+        question="A judge is asked about a text: do the words that join clauses (because, "
+        "although) fit? Its replies were recorded before; the right verdicts are known.",
+        items=exam,
+        sample=[item for item in items if item not in exam][:_SAMPLE],
+        templates={_TEMPLATE: given["templates"].get(_TEMPLATE, "")},
+        replies=given["replies"],
+        read=read_letter,
+    )
+
+
 EXAM = ExamSpec(
     task="cobe",
     criteria={**{f"E{n}": f"E{n}" for n in range(1, 6)}, "correct": RESPONSE},
@@ -182,4 +227,5 @@ EXAM = ExamSpec(
     options=CobeExamOptions,
     surface=lambda items: [leak_item(item.material, item.text, item.known) for item in items],
     surface_reader="reads no story",
+    recorded=Lazy("contrafact.families.cobe.exam:recorded_exam"),
 )

@@ -64,8 +64,6 @@ READ_BY = ("grammar", "reader", "nobody")
 """Who read a response for a verifier's verdict."""
 SCORER = "edit"
 """The scorer's name in logs, after the package's name."""
-REFERENCE = "reference (proven)"
-"""The system whose responses are the stories' proven answers."""
 
 ITEM_COLUMNS: tuple[str, ...] = (
     *("system", "model", "method", "framing", "shots", "judge", "draw", "sample_id", "block"),

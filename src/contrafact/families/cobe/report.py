@@ -201,8 +201,13 @@ def _read_by(data: ChapterData) -> Table | None:
     caption = (
         "The proof decides what follows, from a drawn story's text or a written one's structure; "
         "what a response says is read by the grammar of the story's file, or by a language model "
-        "(--reader). What neither could read is undecided: valid figures leave it out, strict ones "
-        "count it as failed."
+        "(--reader). What neither could read the proof leaves undecided: "
+    )
+    panel = data.items["judge"].astype(str).str.contains(" + ", regex=False).any()
+    caption += (
+        "there the panel's other judges decide alone."
+        if panel
+        else "valid figures leave it out, strict ones count it as failed."
     )
     return Table("read_by", "Who read the responses", caption, columns, frame)
 
@@ -339,10 +344,10 @@ def _errors(data: ChapterData) -> Section:
     invalid = invalid_table(
         data,
         "Invalid responses and verdicts",
-        "A verdict is valid if the judge's reply is T or F, read from the next token's "
-        "probabilities where the provider gives them. A response's correctness is left open where "
-        "it is invalid itself, or no criterion failed and a verdict is invalid; the strict form "
-        "counts it as wrong.",
+        "A verdict is valid if a model replies T or F, read from the next token's probabilities "
+        "where the provider gives them, or a verifier decides. A response's correctness is left "
+        "open where it is invalid itself, or no criterion failed and a verdict is invalid; the "
+        "strict form counts it as wrong.",
         {
             Column("verdicts", "Asked for", "count", "Verdicts"): _verdicts,
             Column("verdicts_invalid", "Invalid", "count", "Verdicts"): _unread,
@@ -368,7 +373,7 @@ SPEC = ReportSpec(
     },
     criteria=(
         *(
-            JudgedColumn(name, label, name, leaderboard=False, answers=("T", "F"))
+            JudgedColumn(name, label, name, answers=("T", "F"))
             for name, label in CRITERION_LABELS.items()
         ),
         JudgedColumn("correct", "all criteria", answers=("T", "F")),

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.phrasing import PLAIN, framing_named
-from contrafact.family import DemoPart, Lazy
+from contrafact.family import DemoExample, DemoPart, Lazy
 from contrafact.family.settings import Names, ReaderOptions, ShotOptions, StructuredOptions
 
 
@@ -35,20 +35,22 @@ class CobeOptions(ShotOptions, StructuredOptions, ReaderOptions):
 
 
 DEMO = (
+    DemoExample(
+        title="A written story: a right edit and a wrong one, decided by proof",
+        show=Lazy("contrafact.families.cobe.write.shown:written_example"),
+    ),
     DemoPart(
         task="cobe",
         noun="stories",
-        count=12,
+        count=4,
         most=40,
-        text="CoBe. {count} stories drawn with their proofs, each asked in three phrasings what "
-        "would have happened instead; {model} edits them, as it is and taught to (it has met no "
-        "such graph, scene or rule), and the verifier 'proof' judges the edits.",
+        text="CoBe: {count} drawn stories, each asked in three phrasings what would have happened "
+        "instead. {model} edits them, and so does the same model taught on other graphs, scenes "
+        "and rules. The verifier 'proof' judges the edits; what it cannot read is open.",
         methods=("plain",),
         models=("embedded/smollm2-135m-cobe",),
-        shown=Lazy("contrafact.families.cobe.task:shown_texts"),
         judges=("proof",),
         options={"framing": (PLAIN,)},  # so the editor was taught
-        compared=Lazy("contrafact.families.cobe.editing:compared_texts"),
         data=Lazy("contrafact.families.cobe.editing:write_held_out"),
         generation={"temperature": 0.0, "max_tokens": 256},  # most of what the base model says
     ),

@@ -13,7 +13,6 @@ from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSample
 from inspect_ai.scorer import Scorer
-from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import (
@@ -34,19 +33,18 @@ from contrafact.families.cobe.phrasing import PLAIN, usual_framing
 from contrafact.families.cobe.records import Story
 from contrafact.families.cobe.scoring import judged_edit
 from contrafact.families.cobe.settings import CobeOptions
-from contrafact.family import ShownText
 from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import Inputs, TaskRun, load_once, refuse
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import OUTPUT, Exchanges, Solving, degenerate_text, score_metadata
+from contrafact.family.task import Exchanges, Solving, degenerate_text, score_metadata
 from contrafact.judges.verifier import Subject
 from contrafact.prompts import PromptPack
 from contrafact.records import Output
 from contrafact.text.degenerate import Batch
 
-__all__ = ["RUN", "cobe", "shown_texts"]
+__all__ = ["RUN", "cobe"]
 
 
 class CobeRun(TaskRun[Story, StoryQuery]):
@@ -157,17 +155,6 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         metadata = sample.metadata
         part = {"sample_id": metadata["story"]["id"], "phrasing": metadata["phrasing"]}
         return [(part, score_metadata(sample, SCORER).get("verdicts") or {})]
-
-
-def shown_texts(state: TaskState) -> list[ShownText]:
-    kept = state.store.get(OUTPUT)
-    if kept is None:
-        return []
-    question = query_of(state.metadata)
-    return [
-        ShownText("question", question.query),
-        ShownText("edit", question.story.text, kept["text"], invalid=kept["invalid"] or ""),
-    ]
 
 
 def _asked(recorded: RecordedRow) -> list[StoryQuery]:

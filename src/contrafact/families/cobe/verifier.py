@@ -64,7 +64,7 @@ def _decisions(asked: str, response: str, replies: tuple[str, ...]) -> Mapping[s
     decided = _decided(facts, read_by_grammar(facts, response), GRAMMAR)
     if not replies:
         return decided
-    by_reader = _decided(facts, reading_of(facts, response, replies), READER)
+    by_reader = _decided(facts, reading_of(facts, response, replies, json.loads(asked)[0]), READER)
     return {
         name: by_reader[name] if decision.passed is None else decision
         for name, decision in decided.items()
@@ -79,10 +79,12 @@ def _decided(facts: Facts, read: ToldReading | str, who: str) -> dict[str, Decis
     }
 
 
-def reading_of(facts: Facts, response: str, replies: Sequence[str]) -> ToldReading | str:
+def reading_of(
+    facts: Facts, response: str, replies: Sequence[str], story: str
+) -> ToldReading | str:
     """Return the reading from a reader's replies; a second one confirms facts as not said."""
     readings = [
-        read_reply(reply, asked_facts(facts, response, attempt), response)
+        read_reply(reply, asked_facts(facts, response, attempt), response, story)
         for attempt, reply in enumerate(replies)
     ]
     first, *others = readings

@@ -227,7 +227,7 @@ SPEC = ReportSpec(
     prepare=prepare,
     measures=(
         Measure("valid", "Valid, %", forms=("all",), ranked=False),
-        Measure("sound", "Sound, %", forms=("all",), ranked=False),
+        Measure("sound", "Answers, %", forms=("all",), ranked=False),
         *(
             Measure(name, SHORT_NAMES[name], judged=True, compared=f"{SHORT_NAMES[name]}, points")
             for name in CRITERIA
@@ -288,7 +288,7 @@ SPEC = ReportSpec(
     ),
     how=tuple(report_terms("contrafact.families.finforce").items()),
     terminal=(
-        TerminalColumn("sound", "all", "Sound %"),
+        TerminalColumn("sound", "all", "Answers %"),
         TerminalColumn("perplexity", "valid", "Perplexity", scale=1, rank=3),
         TerminalColumn("delta_perplexity", "valid", "Δ Perpl.", scale=1, rank=2),
         TerminalColumn("forward_compatibility", "valid", "Fwd-Compat. %"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from contrafact.family import DemoPart, Lazy
+from contrafact.family import DemoPart
 from contrafact.family.settings import FluencyOptions, ShotOptions, StructuredOptions
 
 
@@ -32,17 +32,14 @@ DEMO = (
     DemoPart(
         task="finforce",
         noun="headlines",
-        count=8,
+        count=4,
         most=30,
-        text="FIN-FORCE. {count} bundled headlines about fictional companies; {model} writes, "
-        "beside references and controls. What can be known without a judge is shown: what cannot "
-        "be read, what is no answer, and the texts. Perplexity is left to runs with the extra "
-        "'whitebox' (PyTorch).",
+        text="FIN-FORCE: {count} headlines about invented companies. {model} writes a risk and an "
+        "opportunity for each. Without a judge the table says only which texts can be read and "
+        "are an answer.",
         # Without examples so small a model writes little that can be read.
-        methods=("few-shot", "zero-shot"),
-        compared=Lazy("contrafact.families.finforce.compared:compared_texts"),
+        methods=("few-shot",),
         options={"fluency_model": None},
-        shown=Lazy("contrafact.families.finforce.task:shown_texts"),
         # A reply has three headlines in JSON: of twelve replies ten end within 169 tokens, and the
         # others not within 400. For the first bundled headline the embedded model writes two
         # counterfactuals; on most others it fails, as the table shows.

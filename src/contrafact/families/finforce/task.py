@@ -17,7 +17,6 @@ from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSample
 from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import Scorer
-from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import FIELDS, SHOTS, load_headlines
@@ -27,7 +26,6 @@ from contrafact.families.finforce.judging import FAULTS, SCORER, Judging, counte
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.records import CRITERIA, SIDES, Headline, Side
 from contrafact.families.finforce.settings import FinforceOptions
-from contrafact.family import ShownText
 from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
 
     from contrafact.models.whitebox.weights import CausalModel
 
-__all__ = ["RUN", "finforce", "shown_texts"]
+__all__ = ["RUN", "finforce"]
 
 _NOT_RECORDED = "no {} counterfactual was given"
 
@@ -215,27 +213,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
         trace = sample.store.get(OUTPUT, {}).get("trace", {})
         read = trace.get("prompt_tokens", {})
         return [(tokens, len(trace["tokens"][part])) for part, tokens in read.items()]
-
-
-def shown_texts(state: TaskState) -> list[ShownText]:
-    """Return a headline's two counterfactuals, as the demo shows them."""
-    kept = state.store.get(OUTPUT)
-    if kept is None:
-        return []
-    headline = state.input_text
-    return [
-        ShownText("headline", headline),
-        *(
-            ShownText(
-                side,
-                headline,
-                output.text,
-                note=output.degenerate or "",
-                invalid=output.invalid or "",
-            )
-            for side, output in Generation(**kept).outputs.items()
-        ),
-    ]
 
 
 def _options(settings: RunSettings) -> FinforceOptions:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
-from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items
+from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_needed
 from contrafact.family.settings import LevelOptions, StructuredOptions
 from contrafact.records import Verdict, content_id
 from contrafact.text.delimit import delimit
@@ -297,7 +297,7 @@ def surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
 
 
 def _items(options: LevelOptions, n: int | None, seed: int) -> Sequence[ExamItem]:
-    return draw_items(hard_items() if options.level == "hard" else rfc_items(), n, seed)
+    return draw_needed(hard_items() if options.level == "hard" else rfc_items(), n, seed)
 
 
 EXAM = ExamSpec(

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from contrafact.family import DemoPart, Lazy
+from contrafact.family import DemoExample, DemoPart, Lazy
 from contrafact.family.settings import ShotOptions, TaskOptions
 
 
@@ -54,30 +54,19 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 """The paper's settings (RFC-BENCH, sections 2.3 and 3, appendix T)."""
 
-_LABEL = {"temperature": 0.0, "max_tokens": 16}  # one word is asked for
-
 DEMO = (
+    DemoExample(
+        title="A sentence, rewritten and checked without a model",
+        show=Lazy("contrafact.families.rfc.pipeline.shown:rewriting_example"),
+    ),
     DemoPart(
         task="rfc-detect",
         noun="pairs",
-        count=8,
+        count=6,
         most=24,
-        text="RFC-BENCH, detection. The paragraphs of {count} bundled pairs, one at a time: as "
-        "published, or manipulated? Baselines that ask no model are shown with the model.",
+        text="RFC-BENCH, detection: the two paragraphs of {count} pairs, one at a time. Was it "
+        "published so, or manipulated? A baseline that calls no model is beside {model}.",
         methods=("plain", "majority"),
-        extras={"sklearn": ("surface",)},
-        shown=Lazy("contrafact.families.rfc.tasks:shown_texts"),
-        generation=_LABEL,
-    ),
-    DemoPart(
-        task="rfc-diagnose",
-        noun="pairs",
-        count=8,
-        most=24,
-        text="RFC-BENCH, diagnosis. The same {count} pairs, side by side: which manipulation?",
-        methods=("plain", "majority"),
-        extras={"sklearn": ("surface",)},
-        shown=Lazy("contrafact.families.rfc.tasks:shown_texts"),
-        generation=_LABEL,
+        generation={"temperature": 0.0, "max_tokens": 16},  # one word is asked for
     ),
 )

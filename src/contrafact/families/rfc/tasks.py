@@ -15,10 +15,9 @@ from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSample
 from inspect_ai.scorer import Scorer
-from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.answers import Answer, answer_of, answering, item_of
+from contrafact.families.rfc.answers import Answer, answering
 from contrafact.families.rfc.data import FIELDS, Item, PairNotes, items_of, load_pairs
 from contrafact.families.rfc.items import ITEM_COLUMNS, PROBABILITIES, items_frame
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
@@ -26,13 +25,12 @@ from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.records import Rewrite
 from contrafact.families.rfc.scoring import answered
 from contrafact.families.rfc.settings import LabelOptions
-from contrafact.family import ShownText
 from contrafact.family.inspect_tasks import make_task
 from contrafact.family.method import Method
 from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import Inputs, TaskRun, refuse
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import OUTPUT, Solving
+from contrafact.family.task import Solving
 from contrafact.judges.replies import Reading, read_label
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
     from contrafact.models.whitebox.weights import CausalModel
 
-__all__ = ["rfc_detect", "rfc_diagnose", "shown_texts"]
+__all__ = ["rfc_detect", "rfc_diagnose"]
 
 REASONING = frozenset({"stepwise", "reflect"})
 """The methods that always reason before they answer."""
@@ -162,23 +160,6 @@ class LabelRun(TaskRun[Rewrite, Item]):
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
     ) -> "pd.DataFrame":
         return items.astype(dict.fromkeys(PROBABILITIES.values(), float))
-
-
-def shown_texts(state: TaskState) -> list[ShownText]:
-    """Return a paragraph, its manipulation, and the answer, as the demo shows them."""
-    if state.store.get(OUTPUT) is None:
-        return []
-    item, answer = item_of(state.metadata), answer_of(state)
-    whole = item.shown == item.pair.original
-    outcome = answer.invalid if answer.predicted is None else f"the model says {answer.predicted}"
-    return [
-        ShownText(
-            "as published" if whole else "manipulated",
-            item.pair.original,
-            None if whole else item.pair.rewritten,
-            f"{outcome}; right is {item.gold}",
-        )
-    ]
 
 
 def _answer(recorded: RecordedRow, labels: Sequence[str], texts: Sequence[str]) -> Answer:

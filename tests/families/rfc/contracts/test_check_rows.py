@@ -3,8 +3,6 @@
 import pytest
 from tests.support.lines import read_lines, write_lines
 
-from contrafact.errors import InputError
-from contrafact.families.rfc.contracts.rules import rule
 from contrafact.families.rfc.pipeline.check import CheckStage
 from contrafact.stages.run import run_stage
 from contrafact.stages.stage import KEPT
@@ -14,14 +12,6 @@ PAIR = {
     "original": "Norrick Steel shares rose 5% on Tuesday after it beat Q2 estimates.",
     "rewritten": "Norrick Steel shares fell 5% on Tuesday after it missed Q2 estimates.",
 }
-
-
-@rule("own", about="events", paper="ours", manipulations=("flipping",))
-def own(pair):
-    """A rule of another package, which fails at a name."""
-    if "Orla" in pair.original.text:
-        raise KeyError("no such name")
-    yield from ()
 
 
 def test_checks_are_written_before_the_file_has_been_read(tmp_path, monkeypatch):
@@ -59,12 +49,3 @@ def test_bad_rows_keep_their_places(tmp_path, monkeypatch, in_memory):
     assert bad == [number % 7 == 0 for number in range(len(rows))]
     assert result.counts["flipping", "pairs"] == bad.count(False)
     assert len(result.bad) == 20 and result.bad[0].line == 1
-
-
-def test_a_rule_that_fails_names_its_row_behind_bad_ones(tmp_path):
-    orla = {name: text.replace("Norrick", "Orla") for name, text in PAIR.items()}
-    rows = [{"id": "a"}, PAIR | {"id": "b"}, {"id": "c"}, orla | {"id": "d"}]
-    path = write_lines(tmp_path / "pairs.jsonl", rows)
-    with pytest.raises(InputError, match=r"pairs\.jsonl:4"):
-        run_stage(CheckStage(rules=(f"{__name__}:own",)), path, tmp_path / "checks.jsonl")
-    assert not (tmp_path / "checks.jsonl").exists()

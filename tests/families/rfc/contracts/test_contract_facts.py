@@ -109,6 +109,25 @@ def test_a_relation_that_breaks_is_found_in_any_phrasing(relation):
         assert "related-quantities" in rules_of(check_pair("numerical", texts[0], texts[2])), texts
 
 
+@pytest.mark.parametrize(("gain", "broken"), [("305", False), ("415", True)])
+def test_a_change_may_be_a_percentage_of_the_level_before_it(gain, broken):
+    text = "Copper closed {}% higher at ${} a tonne, a gain of ${}."
+    texts = text.format("1.8", "9,160", "162"), text.format("3.2", "9,845", gain)
+    assert ("related-quantities" in rules_of(check_pair("numerical", *texts))) is broken
+
+
+@pytest.mark.parametrize(
+    ("way", "fails"), [("missed the consensus by 5", False), ("missed the 78", True)]
+)
+def test_by_how_much_a_forecast_was_missed_is_no_forecast(way, fails):
+    text = "Adjusted profit of 83 cents a share {} cents{}; the outlook was {}."
+    texts = (
+        text.format("topped the 78", " expected", "raised"),
+        text.format(way, " expected" * fails, "cut"),
+    )
+    assert ("contradiction" in rules_of(check_pair("flipping", *texts))) is fails
+
+
 def test_rough_figures_that_happen_to_agree_are_left_to_a_person():
     check = check_pair(
         "numerical",

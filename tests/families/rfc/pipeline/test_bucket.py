@@ -157,11 +157,6 @@ def test_rows_keep_their_fields_and_the_others_their_reasons(news):
     assert kept == {"numerical": 1, "flipping": 1, "sentiment": 1, "causal": 0}
 
 
-def test_titles_alone_are_sorted_when_asked(news):
-    result = bucket_news(news, titles_alone=True)
-    assert [row["title"] for row in result.table(KEPT)] == ["Sales may fall 3%", "Profit rose 9%"]
-
-
 def test_the_ledger_has_each_decision_once_however_often_it_is_written(news, tmp_path):
     out = tmp_path / "candidates.jsonl"
     for _ in range(2):

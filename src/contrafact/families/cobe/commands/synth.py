@@ -76,6 +76,7 @@ def _write(rows: Iterable[Mapping[str, Any]], n: int, out: str) -> None:
 
     graphs: Counter[str] = Counter()
     sources: set[str] = set()
+    blocks: set[int] = set()
     answers: Counter[str] = Counter()
     digest = hashlib.sha256()
     listed = Path(out).suffix.lower() not in (".jsonl", ".ndjson")
@@ -92,6 +93,7 @@ def _write(rows: Iterable[Mapping[str, Any]], n: int, out: str) -> None:
         for index, row in enumerate(rows):
             graphs[row["Graph type"]] += 1
             sources.add(row["Proof"]["template"])
+            blocks.add(row["Core Set ID"])
             answers["right"] += len(row["Right answers"])
             answers["wrong"] += len(row["Wrong answers"])
             line = line_of(row)
@@ -101,6 +103,7 @@ def _write(rows: Iterable[Mapping[str, Any]], n: int, out: str) -> None:
             put("\n]\n")
     counted = ", ".join(f"{number:,} {name}" for name, number in sorted(graphs.items()))
     typer.echo(f"{out}: {n:,} stories of {len(sources)} templates ({counted})")
+    typer.echo(f"{len(blocks):,} blocks of stories that share events; reports count by block")
     typer.echo(
         f"{answers['right']:,} right and {answers['wrong']:,} wrong answers, "
         "all proven from the stories' texts and by both algorithms"

@@ -42,6 +42,12 @@ WAYS = {"higher": "up", "lower": "down", "same": "nowhere"}
 OTHERS = ("both", "open", "unsaid")
 KINDS = {"because": True, "despite": False}
 _GAP = re.compile(r"\s*(?:…|\.\.\.|\[…\])\s*")
+_STOP = re.compile(r"[.!?]['\"]?(?: |$)")
+_LEANS = re.compile(
+    r"(?:so|thus|hence|therefore|then|still|yet|but|and|even so|nevertheless|however|instead|"
+    r"because of|that|this|which|it)\b"
+)
+"""How a sentence begins that gives its reason or its contrast in the one before it."""
 _MARKS = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
 
 
@@ -103,11 +109,14 @@ def reader_prompt(
     return template.render(**{name: values[name] for name in template.variables})
 
 
-def read_reply(reply: str, asked: Sequence[AskedFact], response: str) -> ToldReading | str:
+def read_reply(
+    reply: str, asked: Sequence[AskedFact], response: str, story: str = ""
+) -> ToldReading | str:
     """Return the reading of a response in a reader's reply, or why the reply cannot be used.
 
     A fact is unread if its quoted words are not in the response, or if it has two answers or an
-    unknown one. If a link's words are not in the response, it is unclear what is joined.
+    unknown one. If a link's words are not in the response, it is unclear what is joined; so it is
+    if the link joins what is no fact, unless its sentence stands in the ``story`` too.
     """
     read = read_json_object(reply)
     if read.value is None:
@@ -138,7 +147,7 @@ def read_reply(reply: str, asked: Sequence[AskedFact], response: str) -> ToldRea
         else:
             told[fact.name] = values
             del unread[fact.name]
-    claims, unclear = _claims(links, by_label, told, source)
+    claims, unclear = _claims(links, by_label, told, source, _plain(story))
     return ToldReading(told, unread, tuple(claims), unclear)
 
 
@@ -157,6 +166,7 @@ def _claims(
     by_label: Mapping[str, AskedFact],
     told: Mapping[str, frozenset[Value | None]],
     source: str,
+    story: str,
 ) -> tuple[list[Claim], str]:
     """Return the links between facts, and why it is unclear what is joined; empty if clear."""
     claims: list[Claim] = []
@@ -172,7 +182,8 @@ def _claims(
         if not _quoted(link.get("words"), source):
             unclear = unclear or f"the reader quotes a link that is not there: {words}"
         elif not names or None in facts:
-            unclear = unclear or f"a link joins something that is no fact of the story: {words}"
+            if not _from_story(str(link.get("words")), source, story):
+                unclear = unclear or f"a link joins something that is no fact of the story: {words}"
         else:
             *before, after = (
                 Mention(fact.name, _only(told.get(fact.name)), False)
@@ -181,6 +192,15 @@ def _claims(
             )
             claims.append(Claim(tuple(before), after, KINDS[str(link["kind"])]))
     return claims, unclear
+
+
+def _from_story(words: str, source: str, story: str) -> bool:
+    """Return whether a story has the sentence of these words, and it leans on no other sentence."""
+    place = source.find(_plain(words).strip(" .,;:!?\"'"))
+    start = max((found.end() for found in _STOP.finditer(source, 0, max(place, 0))), default=0)
+    end = next((found.start() for found in _STOP.finditer(source, max(place, 0))), len(source))
+    sentence = source[start:end].strip()
+    return place >= 0 and sentence in story and not _LEANS.match(sentence)
 
 
 def _only(values: frozenset[Value | None] | None) -> Value | None:

@@ -69,7 +69,8 @@ class Facts:
     def words(self, name: str) -> str:
         """Return what people read for a variable: its clause in the story, or what is counted."""
         forms = self.reader.wordings.get(name, {})
-        told = forms.get(str(self.proof.facts.get(name)).lower())
+        value = self.proof.facts.get(name, self.implied.get(name))
+        told = forms.get(str(value).lower())
         return str(told["clauses"][0] if told else forms.get("entity", name))
 
     @cached_property
@@ -298,26 +299,27 @@ def criterion_problem(facts: Facts, criterion: str, name: str, told: set[Value |
     CoBe, section 3.2, criteria 1, 2, 4 and 5; the table in `contrafact.families.cobe.read.told`
     has every case. ``told`` has values, for a quantity ways as well, and None for "left open".
     """
+    clause = facts.words(name)
     if criterion == "E1":
         if name in facts.text.quantities:
             stays = {direction_of(facts, name, now) for now in told} == {"nowhere"}
         else:
             stays = told == {facts.about["E1"][name]}
-        return "" if stays else f"'{name}' does not stay"
+        return "" if stays else f"'{clause}' does not stay"
     if criterion == "E2":
         if facts.about["E2"][name] in told:
-            return f"'{name}' is as it was"
+            return f"'{clause}' is as it was"
         supposed = facts.proof.intervention.get(name)
         missing = supposed is not None and told != {supposed}
-        return f"'{name}', which is supposed, is not told" if missing else ""
+        return f"'{clause}', which is supposed, is not told" if missing else ""
     if criterion == "E5":
         value = facts.implied[name]
-        return "" if told <= {value, None} else f"'{name}' is not {value}"
+        return "" if told <= {value, None} else f"'{clause}' is not {value}"
     ways = {direction_of(facts, name, now) for now in told}
     if None in ways or not ways:
-        return f"'{name}' is not told"
+        return f"'{clause}' is not told"
     way = facts.about["E4"][name]
-    return "" if ways == {way} else f"'{name}' does not go {way}"
+    return "" if ways == {way} else f"'{clause}' does not go {way}"
 
 
 def direction_of(facts: Facts, name: str, now: Value | None) -> str | None:

@@ -88,12 +88,16 @@ def answers_prompt(
 
 def verdicts_of(
     row: Mapping[str, Any], text: str, readings: Sequence[str]
-) -> dict[str, bool] | None:
-    """Return the verdict on every criterion that a story asks; None if one of them is open."""
+) -> tuple[dict[str, bool], list[str]]:
+    """Return the verdict on every criterion that a story asks, and why some are not passed.
+
+    There are no verdicts if a criterion is open.
+    """
     subject = {**subject_of(read_story(row), text), "readings": readings}
     decided = decisions(subject)
     verdicts = {name: decided[name].passed for name in subject["criteria"]}
-    return None if None in verdicts.values() else {n: bool(v) for n, v in verdicts.items()}
+    why = [decided[name].reason for name, passed in verdicts.items() if not passed]
+    return {} if None in verdicts.values() else {n: bool(v) for n, v in verdicts.items()}, why
 
 
 def check_written(row: Mapping[str, Any]) -> list[str]:
@@ -128,7 +132,7 @@ def _answer_problems(row: Mapping[str, Any]) -> Iterator[str]:
     if not right or right[0]["text"] != row["Representative answer"]:
         yield "the representative answer is not the first right answer"
     for answer in (*right, *wrong):
-        verdicts = verdicts_of(row, answer["text"], answer["readings"])
+        verdicts, _ = verdicts_of(row, answer["text"], answer["readings"])
         due = answer["verdicts"]
         named = due.get(answer.get("fails"), answer in right)
         if verdicts != due or all(due.values()) != (answer in right) or named != (answer in right):

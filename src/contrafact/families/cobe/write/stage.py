@@ -41,6 +41,8 @@ from contrafact.stages import stage as stages
 
 _ATTEMPTS = 3
 """How often a story is written until its readers agree."""
+_ANSWERED = 2
+"""How often answers are written until a right one is read whole."""
 _TOKENS = 700
 """About how many tokens a reply of a writer or a reader has."""
 _LETTERS = "ABCDEFGHIJKLMNOPRSTVW"
@@ -49,6 +51,7 @@ _TEMPLATES = {
     "write-again": "problems kept",
     "write-read": "text facts cases number shape",
     "write-answers": "text query answers turned",
+    "write-answers-again": "problems",
 }
 
 
@@ -226,7 +229,7 @@ class _Desk:
         rows = await asyncio.gather(*(self._answered(number) for number in sorted(self.kept)))
         for row, other in (rows, rows[::-1]) if len(rows) == 2 else ():
             for one in other["Right answers"]:
-                verdicts = answers.verdicts_of(row, one["text"], one["readings"]) or {}
+                verdicts, _ = answers.verdicts_of(row, one["text"], one["readings"])
                 if failed := [name for name, passed in verdicts.items() if not passed]:
                     why = {"why": "is right for the other story of the pair", "fails": failed[0]}
                     row["Wrong answers"].append({**one, **why, "verdicts": verdicts})
@@ -278,20 +281,30 @@ class _Desk:
         made: dict[str, list[dict[str, Any]]] = {"R": [], "W": []}
         plans = answers.answer_plans(situation_of(row))
         prompt, schema = answers.answers_prompt(self.templates["write-answers"], row, plans)
-        reply = await self._ask(self.writer, [self._message(prompt)], schema)
-        texts = read_json_object(reply).value or {}
-        said = [(plan, " ".join(str(texts.get(plan.label, "")).split())) for plan in plans]
-        given = [(plan, text) for plan, text in said if text]
-        replied = await asyncio.gather(*(self._replies(row, text) for _, text in given))
-        for (plan, text), replies in zip(given, replied, strict=True):
-            known = answers.verdicts_of(row, text, replies)
-            if known and not (known[plan.fails] if plan.fails else not all(known.values())):
-                kept = {"text": text, "why": plan.why, "verdicts": known, "readings": replies}
-                made[plan.label[0]].append(kept | ({"fails": plan.fails} if plan.fails else {}))
+        messages: list[ChatMessage] = [self._message(prompt)]
+        for _ in range(_ANSWERED):
+            reply = await self._ask(self.writer, [*messages], schema)
+            texts = read_json_object(reply).value or {}
+            texted = [(plan, " ".join(str(texts.get(plan.label, "")).split())) for plan in plans]
+            given = [(plan, text) for plan, text in texted if text]
+            replied = await asyncio.gather(*(self._replies(row, text) for _, text in given))
+            problems: list[str] = []
+            for (plan, text), replies in zip(given, replied, strict=True):
+                known, reasons = answers.verdicts_of(row, text, replies)
+                if known and not (known[plan.fails] if plan.fails else not all(known.values())):
+                    kept = {"text": text, "why": plan.why, "verdicts": known, "readings": replies}
+                    kept |= {"fails": plan.fails} if plan.fails else {}
+                    made[plan.label[0]].append(kept)
+                problems += [f"{plan.label}: {why}" for why in reasons if not plan.fails]
+            if made["R"]:
+                break
+            plans = [plan for plan in plans if not plan.fails]
+            again = self.templates["write-answers-again"].render(problems=problems)
+            messages += [ChatMessageAssistant(content=reply), self._message(again)]
         if made["R"]:
             row["Representative answer"] = made["R"][0]["text"]
         else:
-            self._reject(number, 0, "no right answer", [], row)
+            self._reject(number, 0, "no right answer", problems, row)
         return row | {"Right answers": made["R"], "Wrong answers": made["W"]}
 
     async def _replies(self, row: Mapping[str, Any], text: str) -> list[str]:

@@ -8,7 +8,6 @@ from contrafact.stages.run import executor, stage_command
 class _Options(Options):
     file: str = argument("FILE", "Articles: CSV, JSON, JSON Lines, Parquet, or `-`.")
     out: str = option(..., "The candidates, JSON Lines.", metavar="FILE")
-    titles_alone: bool = option(False, "Sort articles without a summary too, by their title.")
 
 
 @command
@@ -21,5 +20,4 @@ def bucket(options: _Options, bulk: BulkOptions) -> None:
 
     Example: contrafact rfc bucket news.jsonl --out candidates.jsonl
     """
-    stage = BucketStage(options.titles_alone)
-    stage_command(stage, options.file, options.out, executor(bulk))
+    stage_command(BucketStage(), options.file, options.out, executor(bulk))

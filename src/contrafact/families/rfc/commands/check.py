@@ -36,12 +36,6 @@ class CheckOptions(JudgeOptions):
         "People's labels of random pairs (id, sound), to estimate how many are really sound.",
         metavar="FILE",
     )
-    rule: list[str] | None = option(
-        None,
-        "Rules of your own that join the contracts: package.module, or package.module:function; "
-        "may be repeated.",
-        metavar="PATH",
-    )
     polarity_model: Path | None = option(
         None, "A FinBERT folder that judges tone; not judged if not given.", metavar="DIR"
     )
@@ -52,9 +46,8 @@ class CheckOptions(JudgeOptions):
         settings = self.judging(self.numerical)
         if settings is None:
             self.refuse(_ONLY_JUDGED, "without --judge", "name a judge")
-        rules, tone = tuple(self.rule or ()), absolute(self.polarity_model)
-        bands = absolute(self.bands)
-        return CheckStage(rules, tone, bands, settings, self.exam, self.labels)
+        tone, bands = absolute(self.polarity_model), absolute(self.bands)
+        return CheckStage(tone, bands, settings, self.exam, self.labels)
 
 
 _ONLY_JUDGED = (

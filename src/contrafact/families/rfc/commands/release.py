@@ -1,23 +1,15 @@
 """``contrafact rfc release``: the folder that is published."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from contrafact.corpus.release import ReleaseOptions
-from contrafact.families.rfc.commands.surface import report_leaks
 from contrafact.families.rfc.pipeline.stages import passed_of, read_stage
-from contrafact.families.rfc.records import Rewrite
 from contrafact.files.atomic import write_folder
 from contrafact.files.journal import sidecar_path
 from contrafact.files.tables import source_name
 from contrafact.options import argument, command, option
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from contrafact.stages.stage import InputRow
 
 
 class _Options(ReleaseOptions):
@@ -27,12 +19,6 @@ class _Options(ReleaseOptions):
         None, "The hard cases. [FILE.hard.jsonl, if it is there]", metavar="FILE"
     )
     name: str = option("rfc-contrafact", "The dataset's name.")
-    max_auroc: float | None = option(
-        None,
-        "The highest AUROC allowed for an artefact; beyond it, write nothing and exit with 1.",
-        ge=0.5,
-        le=1.0,
-    )
 
 
 @command
@@ -54,8 +40,6 @@ def release(options: _Options) -> None:
     if hard is None and file != "-" and found.is_file():
         hard = found
     doubtful = read_stage(hard, needed, manipulated=True, allow_empty=True) if hard else []
-    if options.max_auroc is not None:
-        _require_few_artefacts(rows, options.max_auroc)
     built = make(rows, doubtful, facts, file=source_name(file))
     write_folder(out, built.files)
     typer.echo(f"{out}: {built.rows:,} pairs and {built.hard:,} hard cases")
@@ -67,20 +51,3 @@ def release(options: _Options) -> None:
             f"  {built.shared_articles:,} articles have several rewrites, which together reveal "
             "most of the original; use `rfc label --per-article one` to avoid this"
         )
-
-
-def _require_few_artefacts(rows: "Sequence[InputRow]", max_auroc: float) -> None:
-    from contrafact.families.rfc.leakage import leakage
-
-    pairs = [
-        Rewrite.of(
-            row.fields["manipulation"],
-            row.fields["original"],
-            row.fields["rewritten"],
-            article_id=row.fields["article_id"],
-        )
-        for row in rows
-    ]
-    if report_leaks(leakage(pairs), max_auroc):
-        typer.echo("Nothing is written; see `contrafact rfc surface`.", err=True)
-        raise typer.Exit(1)

@@ -3,7 +3,6 @@ rewrites.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,9 +11,6 @@ from contrafact.families.rfc.data import PairNotes, load_pairs
 from contrafact.files.atomic import guard_folder
 from contrafact.files.tables import write_frame
 from contrafact.options import Options, argument, command, option
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class _Options(Options):
@@ -56,17 +52,12 @@ def surface(options: _Options) -> None:
     show_frame("Surface diagnostics", figures, coefficients=("mean", "sd", "p5", "median", "p95"))
     show_frame("How well artefacts reveal rewrites", probes, coefficients=("auroc",))
     typer.echo(f"Tables are in {out}")
-    if options.max_auroc is not None and report_leaks(probes, options.max_auroc):
-        raise typer.Exit(1)
-
-
-def report_leaks(probes: "pd.DataFrame", max_auroc: float) -> bool:
-    """Print each artefact whose AUROC is above ``max_auroc``; return whether there is any."""
-    found = probes[probes["auroc"] > max_auroc]
-    for probe in found.to_dict("records"):
+    found = probes[probes["auroc"] > (options.max_auroc or 1)].to_dict("records")
+    for probe in found:
         typer.echo(
             f"{probe['artefact']} tells {probe['manipulation']} rewrites from originals: AUROC "
-            f"{probe['auroc']:.3f}, above {max_auroc}",
+            f"{probe['auroc']:.3f}, above {options.max_auroc}",
             err=True,
         )
-    return not found.empty
+    if found:
+        raise typer.Exit(1)

@@ -4,7 +4,7 @@ RFC-BENCH, appendices Q, R and S. `check_pair` finds the facts of a pair that ar
 names, dates, lengths, forbidden words, inserted content. Rules do not judge what the words mean; a
 pair without a wrong fact is undecided until it is judged, unless it is numerical. A rule is a
 function decorated with `rule`, in the module of its topic; the tables of ``docs/contracts.md`` are
-made from the rules. A rule of another package joins a check by its import path (`load_rules`).
+made from the rules.
 """
 
 from contrafact.families.rfc.contracts.contradictions import contradictions
@@ -21,7 +21,6 @@ from contrafact.families.rfc.contracts.rules import (
     Finding,
     Rule,
     fail,
-    load_rules,
     review,
     rule,
 )
@@ -39,7 +38,6 @@ __all__ = [
     "check_pairs",
     "contradictions",
     "fail",
-    "load_rules",
     "review",
     "rule",
 ]

@@ -19,7 +19,6 @@ from contrafact.families.rfc.contracts.rules import (
     Finding,
     Rule,
     checked,
-    load_rules,
     rules_in,
 )
 from contrafact.families.rfc.labels import Bands, load_bands
@@ -56,32 +55,28 @@ _MODULES = (
 
 @dataclass(frozen=True)
 class Options:
-    """A user's choices for a check: a model of tone, rules of other packages, length bands."""
+    """A user's choices for a check: a model of tone, length bands."""
 
     polarity: Polarity | None = None
-    rules: tuple[Rule, ...] = ()
     bands: Bands | None = None
 
 
 def open_options(
-    rules: Iterable[str] = (),
-    polarity_model: str | Path | None = None,
-    bands: str | Path | None = None,
+    polarity_model: str | Path | None = None, bands: str | Path | None = None
 ) -> Options:
-    """Return the options of a check: rules by import path, a model of tone, length bands."""
+    """Return the options of a check: a model of tone, length bands."""
     return Options(
         None if polarity_model is None else load_polarity_model(Path(polarity_model)),
-        tuple(found for path in rules for found in load_rules(path)),
         None if bands is None else load_bands(bands),
     )
 
 
-def contract(manipulation: Manipulation, others: Iterable[Rule] = ()) -> tuple[Rule, ...]:
+def contract(manipulation: Manipulation) -> tuple[Rule, ...]:
     """Return the rules of a manipulation, in the order in which their findings are listed."""
     for name in _MODULES:
         import_module(f"{_PACKAGE}.{name}")
     rules = [found for name in _MODULES for found in rules_in(f"{_PACKAGE}.{name}")]
-    rules = [r for r in dict.fromkeys((*rules, *others)) if manipulation in r.manipulations]
+    rules = [rule for rule in rules if manipulation in rule.manipulations]
     return tuple(sorted(rules, key=lambda found: TOPICS.index(found.about)))
 
 
@@ -130,9 +125,6 @@ def check_pairs(
 ) -> Iterator[Check]:
     """Yield the check of each row, in order."""
     options = options or Options()
-    contracts = CONTRACTS
-    if options.rules:
-        contracts = {name: contract(name, options.rules) for name in MANIPULATIONS}
     source = iter(rows)
     while batch := list(islice(source, BATCH)):
         # A text that rows share is read once.
@@ -145,7 +137,7 @@ def check_pairs(
             title = row.get("title")
             title = title if isinstance(title, str) else ""
             pair = Pair(manipulation, original, rewritten, options.polarity, options.bands, title)
-            yield checked(pair.manipulation, _findings(pair, contracts[pair.manipulation]))
+            yield checked(pair.manipulation, _findings(pair, CONTRACTS[pair.manipulation]))
 
 
 def _findings(pair: Pair, rules: Iterable[Rule]) -> Iterator[Finding]:

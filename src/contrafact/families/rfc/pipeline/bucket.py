@@ -42,12 +42,11 @@ class BucketStage(NewsStage):
     by the reason ``why`` they are not.
     """
 
-    titles_alone: bool = False
     name: str = "`rfc bucket`"
     noun: ClassVar[str] = "articles"
 
     def facts(self) -> dict[str, Any]:
-        return {"titles-alone": self.titles_alone}
+        return {}
 
     def repeated(self, output: StageOutput, row: InputRow) -> None:
         """Drop a row that repeats another; the ledger has the events of the first row only."""
@@ -57,7 +56,7 @@ class BucketStage(NewsStage):
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:
         async def work(rows: Sequence[InputRow]) -> StageOutput:
-            return bucket_news(rows, titles_alone=self.titles_alone)
+            return bucket_news(rows)
 
         return work
 
@@ -81,13 +80,12 @@ class BucketStage(NewsStage):
         )
 
 
-def bucket_news(rows: Iterable[InputRow], *, titles_alone: bool = False) -> StageOutput:
+def bucket_news(rows: Iterable[InputRow]) -> StageOutput:
     alone = Bucketed([], {}, dict.fromkeys(MANIPULATIONS, why_not("title-alone")))
     made, when = StageOutput(), event_time()
     for row in rows:
         item: NewsItem = row.value
-        whole = titles_alone or item.summary.strip()
-        found = bucket(item.paragraph) if whole else alone
+        found = bucket(item.paragraph) if item.summary.strip() else alone
         fields = _carried(row)
         if found.candidates:
             evidence = {

@@ -25,7 +25,6 @@ from contrafact.families.rfc.contracts.rules import (
     OTHER_LANGUAGE,
     Check,
     fail,
-    load_rules,
     review,
 )
 from contrafact.families.rfc.labels import load_bands
@@ -80,7 +79,6 @@ class CheckStage(RowStage):
     ``value`` is its check, once it has been made.
     """
 
-    rules: tuple[str, ...] = ()
     polarity_model: str | None = None
     bands: str | None = None
     settings: "JudgeSettings | None" = None
@@ -101,10 +99,8 @@ class CheckStage(RowStage):
         return Asked(settings.judges[0], settings.max_connections, settings.judges)
 
     def facts(self) -> dict[str, Any]:
-        for path in self.rules:
-            load_rules(path)
         self._check_sources(None)
-        facts = {"rule": list(self.rules), "polarity-model": self.polarity_model}
+        facts = {"polarity-model": self.polarity_model}
         bands = {} if self.bands is None else {"bands": {**load_bands(self.bands)}}
         return {**facts, **bands, **(self.settings.facts() if self.settings else {})}
 
@@ -163,17 +159,14 @@ class CheckStage(RowStage):
 
     @cached_property
     def _options(self) -> Options:
-        return open_options(self.rules, self.polarity_model, self.bands)
+        return open_options(self.polarity_model, self.bands)
 
     def _check(self, rows: Iterable[InputRow], each: Callable[[], None] = lambda: None) -> None:
         """Set the value of each row that has none to its check by facts."""
         left = [row for row in rows if row.value is None]
         checks = check_pairs((row.fields for row in left), options=self._options)
         for row in left:
-            try:
-                row.value = next(checks)
-            except InputError as error:  # raised by a rule of the user's
-                raise error.at(error.file, row.line) from error
+            row.value = next(checks)
             each()
 
     def open(self, wrap: Wrap, at_once: int, each: Callable[[], None] = lambda: None) -> Work:

@@ -159,7 +159,7 @@ class RewriteStage(RowStage):
             load_decoding(self.decoding),
             self.seed,
             self.attempts,
-            open_options((), self.polarity_model, self.bands),
+            open_options(self.polarity_model, self.bands),
             [] if judging is None else [wrap(judge) for judge in judging.models()],
             Judging() if judging is None else judging.judging(),
         )

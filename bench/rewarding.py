@@ -1,22 +1,18 @@
 """Proven rewards for a trainer: an answer scored by its task against the same through Inspect.
 
-A trainer that calls `Stories.score_answer`, or takes `edit_reward`, opens no judge and no event
-loop; a run asks the judge `proof` as it asks any other.
+A trainer that calls `Stories.score_answer` opens no judge and no event loop; one that takes the
+reward as trl's does (`edit_reward("proof")`) asks the judge as a run asks it.
 """
 
-import asyncio
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from inspect_ai.model import get_model
-
 from bench import BenchResult, Timing
 from bench._clock import added, timed
 from contrafact.families.cobe.data import read_story
-from contrafact.families.cobe.judging import Judging
-from contrafact.families.cobe.records import Story
-from contrafact.families.cobe.stories import Stories, reward_of
+from contrafact.families.cobe.reward import edit_reward
+from contrafact.families.cobe.stories import Stories
 
 TARGET = 2.0
 _SLICES = 4
@@ -41,20 +37,14 @@ def run(quick: bool, data: Path | None) -> BenchResult:
         row = json.loads(entry["metadata"]["story"])
         answers = [one["text"] for one in (*row["Right answers"], *row["Wrong answers"])]
         asked += [(entry, read_story(row), text) for text in answers[:_GROUP]]
-    judging, judge = Judging(), get_model("verifier/proof")
+    reward = edit_reward("proof")
 
     def by_task(part: list) -> list[float]:
         return [stories.score_answer(text, entry) for entry, _, text in part]
 
-    async def judged_one(story: Story, text: str) -> float:
-        found = await judging.judge([judge], story, text)
-        return reward_of({name: verdict.passed for name, verdict in found.panel.items()})
-
-    def by_judge(part: list) -> list[float]:
-        async def together() -> list[float]:
-            return await asyncio.gather(*(judged_one(story, text) for _, story, text in part))
-
-        return asyncio.run(together())
+    def by_judge(part: list) -> list[float | None]:
+        texts = [text for *_, text in part]
+        return reward([""] * len(part), texts, story=[story for _, story, _ in part])
 
     ours: list[Timing] = []
     judged: list[Timing] = []
@@ -64,9 +54,9 @@ def run(quick: bool, data: Path | None) -> BenchResult:
         part = asked[start : start + each]
         scores, timing = timed("score_answer", each, partial(by_task, part))
         ours.append(timing)
-        rewards, timing = timed("the judge proof", each, partial(by_judge, part))
+        rewards, timing = timed("edit_reward('proof')", each, partial(by_judge, part))
         judged.append(timing)
-        same += sum(one == other for one, other in zip(scores, rewards, strict=True))
+        same += sum(one == (other or 0.0) for one, other in zip(scores, rewards, strict=True))
     own = added(ours)
     return BenchResult(
         name="rewarding",

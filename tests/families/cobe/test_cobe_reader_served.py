@@ -1,6 +1,5 @@
 """A reader behind a service: its recorded replies, served in OpenAI's protocol."""
 
-import asyncio
 import gzip
 import json
 import os
@@ -9,12 +8,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from inspect_ai.model import get_model
 from tests.support.loopback import Loopback
 
 from contrafact.families.cobe.data import subject_of
 from contrafact.families.cobe.exam import retold_known
-from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.read.question import asked_facts, reader_prompt, reader_template
 from contrafact.families.cobe.reward import edit_reward
 from contrafact.families.cobe.verifier import decisions, opened
@@ -110,20 +107,13 @@ def test_an_exam_with_a_reader_puts_retold_answers_and_asks_once_or_twice(
     assert 40 <= reader.asked.total() <= 50 and set(reader.asked.values()) == {1}
 
 
-def test_a_judge_reads_by_its_reader_and_a_reader_that_fails_leaves_open(reader):
+def test_a_reward_is_read_and_a_reader_that_fails_gives_none(reader):
     story, answer = next(pair for pair in known() if pair[1].fails is None)
     _, wrong = next(pair for pair in known() if pair[0] is story and pair[1].fails is not None)
-
-    def passed(judge):
-        async def judged():
-            panel = [get_model(judge)]
-            texts = (answer.text, wrong.text)
-            return [(await Judging(reads=True).judge(panel, story, text)).passed for text in texts]
-
-        return asyncio.run(judged())
-
-    assert passed(f"verifier/proof:{READER}") == [True, False]
-    reader.fails = True
-    assert passed(f"verifier/proof:{READER}-again") == [None, None]
+    reward = edit_reward("proof", reader=READER)
     texts = [answer.text, wrong.text]
-    assert edit_reward()(["", ""], texts, story=[story, story]) == [0.0, 0.0], "it has no reader"
+    assert reward(["", ""], texts, story=[story, story]) == [1.0, 0.0]
+    reader.fails = True
+    again = edit_reward("proof", reader=f"{READER}-again")
+    assert again(["", ""], texts, story=[story, story]) == [None, None]
+    assert edit_reward("proof")(["", ""], texts, story=[story, story]) == [0.0, 0.0]

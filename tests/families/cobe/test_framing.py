@@ -97,7 +97,7 @@ def test_trainers_get_the_convention_unless_they_ask_plainly(rows):
     for made in (plain, reward_rows(stories)):
         columns = {name: [row[name] for row in made] for name in ("story", "query")}
         prompts = [row["prompt"] for row in made]
-        assert edit_reward()(prompts, answers, **columns) == [1.0] * 12
+        assert edit_reward("proof")(prompts, answers, **columns) == [1.0] * 12
 
     spec = edit_specs()["cobe"]
     assert (spec.framing(None), spec.framing("stated")) == ("stated:1", "stated:1")

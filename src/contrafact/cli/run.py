@@ -94,9 +94,7 @@ def options_of(model: type[RunConfig], *without: str) -> list[inspect.Parameter]
 
 class _FileOptions(Options):
     config: Path | None = option(
-        None,
-        "Take options from a YAML file; those given here replace them.",
-        metavar="FILE",
+        None, "Take options from a YAML file; those given here replace them.", metavar="FILE"
     )
 
 

@@ -17,7 +17,7 @@ PUBLIC, HELD = (data_source(name).path for name in ("cobe-written", "cobe-writte
 @pytest.mark.parametrize("path", [PUBLIC, HELD], ids=["public", "held-out"])
 def test_every_story_and_every_answer_proves_itself(path):
     rows = [opened_row(row) for _, row in read_rows(path)]
-    assert len(rows) >= 60 and {row["Domain"] for row in rows} == {*DOMAINS}
+    assert len(rows) >= 50 and {row["Domain"] for row in rows} == {*DOMAINS}
     assert {row["Graph type"] for row in rows} == {*GRAPHS}
     assert [problem for row in rows for problem in check_written(row)] == []
     assert len(load_known(path)) == len(load_stories(path)) == len(rows)

@@ -385,3 +385,17 @@ def test_where_verdicts_are_left_open_bounds_are_said_first_and_no_rate():
     assert {said.code for said in summary.more}.isdisjoint({"apart", "not-apart"})
     bar = next(bar for bar in summary.bars if bar.system == GOOD)
     assert (bar.left, bar.width, np.isnan(bar.place)) == (50.0, 50.0, True)
+    tables = make_chapter(TaskRuns("cobe", items, meta()), Options(resamples=20)).tables
+    for key, decided, asked in (("overall", 36, 72), ("by_phrasing", 12, 24)):
+        lines = tables[key].frame.query("system == @GOOD")
+        assert "decided" in {column.key for column in tables[key].columns}
+        assert set(zip(lines["decided"], lines["asked"], strict=True)) == {(decided, asked)}
+    own = tables["criteria"].frame.set_index("system").loc[GOOD]
+    assert (own["E3_fails_of_valid"], own["E3_fails_of_strict"]) == (36, 72)
+    assert own["E1_fails_of_valid"] == 72
+    closed = chapter_data(
+        TaskRuns("cobe", items.assign(correct=1.0), meta()), Options(resamples=20)
+    )
+    shown = [one for section in sections_of(closed) for one in section.shows]
+    (overall,) = [one for one in shown if isinstance(one, Table) and one.key == "overall"]
+    assert "decided" not in {column.key for column in overall.columns}, "all are decided"

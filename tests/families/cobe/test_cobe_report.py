@@ -385,7 +385,14 @@ def test_where_verdicts_are_left_open_bounds_are_said_first_and_no_rate():
     assert {said.code for said in summary.more}.isdisjoint({"apart", "not-apart"})
     bar = next(bar for bar in summary.bars if bar.system == GOOD)
     assert (bar.left, bar.width, np.isnan(bar.place)) == (50.0, 50.0, True)
-    tables = make_chapter(TaskRuns("cobe", items, meta()), Options(resamples=20)).tables
+    chapter = make_chapter(TaskRuns("cobe", items, meta()), Options(resamples=20))
+    (fact,) = [one for one in chapter.facts if one.label == "Responses"]
+    assert fact.below == "144 readable (100.0%), 36 with an open verdict"
+    how = dict(chapter.how)
+    assert "those whose verdict is left open" in how["Over valid outputs, and strict"]
+    # A page shows fewer intervals than results.json has, so that none are counted in words.
+    assert "exact binomial" in how["Intervals"] and " of the 1" not in how["Intervals"]
+    tables = chapter.tables
     for key, decided, asked in (("overall", 36, 72), ("by_phrasing", 12, 24)):
         lines = tables[key].frame.query("system == @GOOD")
         assert "decided" in {column.key for column in tables[key].columns}

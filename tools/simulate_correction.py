@@ -134,7 +134,6 @@ def run_items(rate: float, regime: Regime, systems: int, n: int, seed: list[int]
         **fixed,
         correct=verdicts.all(axis=1).astype(float),
         true_correct=truth.all(axis=1),
-        suggested_failure_mode=np.nan,
     )
     for name in ("E1", "E2", "E3", "E4", "E5"):
         frame[name] = frame[f"{name}_probability"] = np.nan

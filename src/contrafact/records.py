@@ -69,8 +69,7 @@ class Output(Record):
     text: str | None = Field(description="The text to judge; None if the output is invalid.")
     invalid: str | None = Field(default=None, description="The reason why it is invalid.")
     degenerate: str | None = Field(
-        default=None,
-        description="Why a readable text is not an answer, if it is not.",
+        default=None, description="Why a readable text is not an answer, if it is not."
     )
     reply: str | None = Field(default=None, description="The model's last reply, as it came.")
     repairs: tuple[str, ...] = Field(

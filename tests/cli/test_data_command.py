@@ -231,7 +231,8 @@ def test_what_rows_say_two_ways_is_named_by_its_lines(rows, said, tmp_path):
 
 
 def test_pinned_sources_are_named_by_commit_and_sum():
-    assert list(datasets()) == ["fin-force", "fin-force-supplement", "rfc-bench", "cobe"]
+    published = ["fin-force", "fin-force-supplement", "rfc-bench", "cobe"]
+    assert list(datasets()) == [*published, "cobe-written", "cobe-written-held-out"]
     for dataset in datasets().values():
         if dataset.source == "github":
             assert dataset.revision

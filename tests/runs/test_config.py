@@ -74,20 +74,6 @@ def test_a_prompt_pack_is_repeated_from_the_runs_own_copy(run, service, quick_co
     assert one["identity"] == two["identity"]
 
 
-def test_json_says_the_same(run, tmp_path):
-    values = {"task": "finforce", "model": "openai-api/fake/writer", "limit": 1, "yes": True,
-              "fluency_model": "none", "max_tokens": 50, "out": "made \U0001f600"}  # fmt: skip
-    text = json.dumps(values, indent="\t")
-    done = run("--temperature", "0", config=text, suffix=".json")
-    assert done.returncode == 0, done.stderr
-    shown = json.loads((tmp_path / values["out"] / "manifest.json").read_text())["settings"]
-    assert shown["generation"] == {"max_tokens": 50, "temperature": 0}
-    wrong = run(config=text.replace("max_tokens", "max_tokns"), suffix=".json")
-    place = 1 + next(i for i, line in enumerate(text.splitlines()) if "max_tokens" in line)
-    shown = f"run.json:{place}: finforce has no option 'max_tokns'; did you mean 'max_tokens'?"
-    assert shown in wrong.stderr
-
-
 WRONG = {
     "an unknown option": (BEGIN + "temperatur: 1\n", ":5: finforce has no option 'temperatur'; "
                           "did you mean 'temperature'?"),
@@ -131,7 +117,6 @@ BROKEN = [
     ("a.toml", "a = 1\nb 1\n", ":2: not TOML: Expected '=' after a key"),
     ("a.toml", "a = 1\na = 2\n", ":2: not TOML: Cannot overwrite a value"),
     ("a.toml", "a = 1\nb = [1\n", ":2: not TOML: Unclosed array"),
-    ("a.json", '{"a": 1,\n"b": x}', ":2: bad JSON: expecting value at column 6; fix it"),
 ]  # fmt: skip
 
 
@@ -168,6 +153,7 @@ def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
     for arguments, config, message in (
         (("--config", "none.yaml"), None, "none.yaml: there is no such config; check the path"),
         (("--config", "none.yaml", "--out", "x"), None, "none.yaml: there is no such config"),
+        (("--config", "a.json"), None, "a.json: a config cannot be JSON; write it as YAML"),
         (("--config", "a.toml"), None, "a.toml: a config cannot be TOML; write it as"),
         (("--config",), None, "--config"),
         (("cobe", "--config", "run.yaml"), BEGIN, "run.yaml:1: is a config of finforce, not of "),

@@ -196,12 +196,7 @@ def agreement(
         data = data.reset_index()
     table = read_ratings(rows_of(data, columns=columns), raters=rater, count=count)
     measured = agree(
-        table,
-        categories=categories,
-        reference=reference,
-        positive=positive,
-        seed=seed,
-        level=level,
+        table, categories=categories, reference=reference, positive=positive, seed=seed, level=level
     )
     figures = [
         *measured.coefficients,

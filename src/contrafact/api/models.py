@@ -14,10 +14,7 @@ from contrafact.errors import InputError
 
 @Operation
 def perplexity(
-    data: TableData,
-    *,
-    model: str = "smollm2-135m",
-    column: str = "text",
+    data: TableData, *, model: str = "smollm2-135m", column: str = "text"
 ) -> Result[Any]:
     """Score texts for fluency: their perplexity under a causal model.
 

@@ -189,7 +189,7 @@ def check(
             twice.
         estimate: With a judge, return calls, tokens and dollars without calling it.
         options: Further options of the command, with underscores in their names: ``exam`` and
-            ``labels``, which give estimates of how many pairs are really sound, ``rule``,
+            ``labels``, which give estimates of how many pairs are really sound,
             ``bands``, ``polarity_model``, ``each``, ``numerical`` ("review" or "decide"), ``yes``,
             which allows more than 1,000 paid calls, …, and ``columns``, which maps column names.
 
@@ -201,7 +201,7 @@ def check(
         ``all``. A bad row has the violation ``bad-row``.
 
     Raises:
-        InputError: The pairs cannot be read, a rule fails, or a judge is unusable.
+        InputError: The pairs cannot be read, or a judge is unusable.
         ModelError: Every call failed. If only some failed, their pairs are undecided.
     """
     columns = checked_columns(columns_of(options), ("id", *_PAIR))

@@ -52,10 +52,7 @@ _COMMANDS = {
         "run:app",
         "Evaluate models and methods on a task; if interrupted, run it again to resume.",
     ),
-    "score": (
-        "score:app",
-        "Judge and report existing outputs: a file's, or a finished run's.",
-    ),
+    "score": ("score:app", "Judge and report existing outputs: a file's, or a finished run's."),
     "data": ("data:app", "Published datasets, and checks of your own files."),
     "models": ("models:app", "Available models, and downloads of weights."),
     "news": ("news:app", "Acquire news, and prepare it for a benchmark."),

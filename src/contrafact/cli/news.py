@@ -119,8 +119,7 @@ def _write(pages: "Pages", window: "Window", source: str, journal: "Journal", ou
         typer.echo(f"failed: {label}: {why}", err=True)
     if pages.failed:
         typer.echo(
-            f"{len(pages.failed)} failed; run the same command again to retry only these",
-            err=True,
+            f"{len(pages.failed)} failed; run the same command again to retry only these", err=True
         )
         raise typer.Exit(1)
 

@@ -61,9 +61,7 @@ def group(
     context: typer.Context,
     config: Annotated[
         Path | None,
-        typer.Option(
-            help="Take the task and its options from a file (YAML or JSON).", metavar="FILE"
-        ),
+        typer.Option(help="Take the task and its options from a file (YAML).", metavar="FILE"),
     ] = None,
 ) -> None:
     """Evaluate models and methods on a task; if interrupted, run it again to resume.
@@ -96,9 +94,7 @@ def options_of(model: type[RunConfig], *without: str) -> list[inspect.Parameter]
 
 class _FileOptions(Options):
     config: Path | None = option(
-        None,
-        "Take options from a YAML or JSON file; those given here replace them.",
-        metavar="FILE",
+        None, "Take options from a YAML file; those given here replace them.", metavar="FILE"
     )
 
 

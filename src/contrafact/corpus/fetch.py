@@ -169,12 +169,7 @@ def fetch_pages(
 
 
 def _chain(
-    source: Source,
-    first: Request,
-    journal: Journal,
-    get: Get,
-    max_pages: int,
-    pages: Pages,
+    source: Source, first: Request, journal: Journal, get: Get, max_pages: int, pages: Pages
 ) -> None:
     request, number = first, 0
     while True:

@@ -37,12 +37,7 @@ Fields = Mapping[str, tuple[str, str]]
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 _VERSION = re.compile(r"\A\d+\.\d+\.\d+(?:[-+][\w.+-]+)?", re.ASCII)
-_TYPES = {
-    "string": "sc:Text",
-    "boolean": "sc:Boolean",
-    "integer": "sc:Integer",
-    "date": "sc:Date",
-}
+_TYPES = {"string": "sc:Text", "boolean": "sc:Boolean", "integer": "sc:Integer", "date": "sc:Date"}
 
 
 class Facts(Options):

@@ -26,11 +26,7 @@ from contrafact.judges.surface import OVERALL, LeakItem, leak_rows
 from contrafact.judges.verifier import is_verifier, reader_of
 from contrafact.records import Verdict
 from contrafact.stats.classification import auroc
-from contrafact.stats.intervals import (
-    Resampling,
-    clustered_proportion,
-    difference_between_groups,
-)
+from contrafact.stats.intervals import Resampling, clustered_proportion, difference_between_groups
 
 _SURFACE_READERS = ("words", "overlap", "connectors", "quotes")
 _LEVEL = 0.95

@@ -8,8 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact import __version__
-from contrafact.family import task_named
-from contrafact.family.settings import RunSettings, conditions, flat_settings, identity
+from contrafact.family.settings import RunSettings, flat_settings, identity
 from contrafact.files.tables import table_file
 from contrafact.prompts import PromptPack
 from contrafact.redaction import without_secrets
@@ -62,18 +61,11 @@ class Manifest(BaseModel):
     settings: dict[str, Any] = Field(description="The settings, secrets left out.")
     paid_calls: int = Field(default=0, description="Calls of models that cost money.")
 
-    @property
-    def whole_settings(self) -> dict[str, Any]:
-        """The settings, with the usual values of conditions that are newer than its version."""
-        options = task_named(self.task).options
-        usual = conditions(options.load()) if options else {}
-        return {**{name: [value] for name, value in usual.items()}, **self.settings}
-
     def difference(self, earlier: "Manifest") -> str:
         """Return the names of the settings that differ from another run's, in words for users."""
         if earlier.task != self.task:
             return "task"
-        before = earlier.whole_settings
+        before = earlier.settings
         names = [
             key
             for key, value in self.settings.items()

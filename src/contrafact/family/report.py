@@ -290,10 +290,8 @@ class ChapterData:
     @cached_property
     def one_set(self) -> bool:
         """Whether all systems were asked about the same items."""
-        return (
-            len({frozenset(samples) for _, samples in self.items.groupby("system")["sample_id"]})
-            == 1
-        )
+        sets = {frozenset(ids) for _, ids in self.items.groupby("system")["sample_id"]}
+        return len(sets) == 1
 
     @cached_property
     def several(self) -> bool:
@@ -425,9 +423,8 @@ class ReportSpec:
         """Return a mask of the figures that cover all rows of a system."""
         overall = pd.Series(True, index=figures.index)
         for column in self.group_columns:
-            overall &= (
-                figures[column].eq("overall") if column == "scope" else figures[column].isna()
-            )
+            values = figures[column]
+            overall &= values.eq("overall") if column == "scope" else values.isna()
         return overall
 
     def overall_figures(self, figures: pd.DataFrame, scope: str | None = None) -> pd.DataFrame:

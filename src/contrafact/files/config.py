@@ -1,6 +1,5 @@
-"""Reads config files in YAML or JSON, with the line of every key, and TOML for projects."""
+"""Reads config files in YAML, with the line of every key, and TOML for projects."""
 
-import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -12,16 +11,8 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
-from contrafact.files.json_rows import json_problem
 
-__all__ = [
-    "ConfigFile",
-    "nearest",
-    "read_config",
-    "read_toml",
-    "render_config",
-    "require_config",
-]
+__all__ = ["ConfigFile", "nearest", "read_config", "read_toml", "render_config", "require_config"]
 
 _FEW = 12
 _MOST_BYTES = 2**18  # of a config file
@@ -64,10 +55,11 @@ def require_config(source: str | Path) -> None:
 
 
 def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
-    """Read a config file: JSON if its suffix is ``.json``, otherwise YAML."""
+    """Read a config file, which is YAML."""
     path = Path(path)
-    if path.suffix.lower() == ".toml":
-        raise InputError("a config cannot be TOML", file=path, hint="write it as YAML")
+    if (suffix := path.suffix.lower()) in (".toml", ".json"):
+        kind = suffix.removeprefix(".").upper()
+        raise InputError(f"a config cannot be {kind}", file=path, hint="write it as YAML")
     try:
         if path.stat().st_size > _MOST_BYTES:
             problem = f"is over {_MOST_BYTES:,} bytes, too many for a config"
@@ -80,7 +72,7 @@ def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
         raise InputError("not UTF-8 text", file=path, hint="save it as UTF-8") from error
     except OSError as error:
         raise os_problem(error, path, doing="cannot be read") from error
-    values, lines = (_json if path.suffix.lower() == ".json" else _yaml)(text, path)
+    values, lines = _yaml(text, path)
     if not isinstance(values, dict) or not values:
         raise InputError("holds no keys", file=path, hint="write key: value, one per line")
     return ConfigFile(path, {str(key): value for key, value in values.items()}, lines)
@@ -215,16 +207,3 @@ def read_toml(text: str, name: str | Path) -> dict[str, Any]:
     except ValueError as error:
         problem, hint = _NO_NUMBER
         raise InputError(f"not TOML: {problem}", file=name, hint=hint) from error
-
-
-def _json(text: str, path: Path) -> tuple[Any, dict[tuple[str, ...], int]]:
-    lines: dict[tuple[str, ...], int] = {}
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        raise InputError(json_problem(error), file=path, line=line, hint="fix it") from error
-    for number, line in enumerate(text.splitlines(), start=1):
-        if found := re.match(r"[\s{,]*\"([^\"]+)\"\s*:", line):
-            lines.setdefault((found.group(1),), number)
-    return values, lines

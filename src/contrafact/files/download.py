@@ -87,13 +87,7 @@ class TryAgain(Exception):
         super().__init__(reason)
 
 
-def fetch(
-    url: str,
-    path: str | Path,
-    *,
-    sha256: str,
-    progress: Progress | None = None,
-) -> Path:
+def fetch(url: str, path: str | Path, *, sha256: str, progress: Progress | None = None) -> Path:
     """Download ``url`` to ``path``, unless the file exists, and return the path.
 
     An existing file is kept if its checksum is ``sha256``. After a dropped connection, a status 429

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_bytes
 from contrafact.files.delimited import Dialect
-from contrafact.files.fields import (
-    columns_found,
-    guarded,
-    refuse_alike,
-    rename_row,
-    unguarded,
-)
+from contrafact.files.fields import columns_found, guarded, refuse_alike, rename_row, unguarded
 from contrafact.files.tables import read_rows, render_csv, table_bytes, table_file
 from contrafact.records import content_id
 from contrafact.text.delimit import printable, seen

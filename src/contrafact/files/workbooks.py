@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from contrafact.console import say_once
 from contrafact.errors import InputError
 from contrafact.files.delimited import Cells, filled, laid_out
-from contrafact.files.fields import as_cell
+from contrafact.files.fields import as_cell, guarded
 from contrafact.files.limits import limit, most_unpacked, over
 from contrafact.text.delimit import replace_surrogates
 
@@ -40,7 +40,6 @@ _ERRORS = frozenset(
 # Characters that XML cannot hold, or changes, are written in a workbook as _xHHHH_.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 _ESCAPED = re.compile("_x(00(?:0[0-8B-Fb-f]|1[0-9A-Fa-f]|5[Ff])|[Ff]{3}[EFef])_")
-_FORMULA = ("=", "+", "-", "@", "'", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _SHARED = re.compile(rb"<(?:\w{1,40}:)?si[\s/>]")
 _UNIT = re.compile(rb"<(?:\w{1,40}:)?(?:row|si)[\s/>]")
 _UNUSED = 100_000  # shared texts without a cell, of which some programs leave a few
@@ -283,7 +282,7 @@ def _cell(sheet: "WriteOnlyWorksheet", value: Any) -> "WriteOnlyCell":
     text = replace_surrogates(value)
     cell.value = _UNFIT.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
     cell.data_type = "s"  # openpyxl reads "=…" as a formula
-    if value.startswith(_FORMULA):
+    if guarded(value) != value:
         cell.quotePrefix = True
     if len(value) > _WIDEST or "\n" in value:
         cell.alignment = Alignment(wrap_text=True, vertical="top")

@@ -72,8 +72,7 @@ _QUOTED = re.compile(
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _MARKED = re.compile(rf"(?:{FINAL.pattern}|\b{NAME}\b{NAME_IS})", re.IGNORECASE)
 _NAME_BEHIND = re.compile(
-    rf"[^\w\n]{{0,4}}{_MARKED.pattern}[^\w\n]*\w*(?:</\w+>|\}})?",
-    re.IGNORECASE,
+    rf"[^\w\n]{{0,4}}{_MARKED.pattern}[^\w\n]*\w*(?:</\w+>|\}})?", re.IGNORECASE
 )
 _SENTENCE_ENDS = ".!?\n"
 _MARKS = 100  # marks of a final answer that are checked, from the last

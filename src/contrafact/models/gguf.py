@@ -41,9 +41,8 @@ _MAGIC = b"GGUF"
 
 def is_pathlike(name: str) -> bool:
     """Return whether a model's name is a path: ``/…``, ``./…``, ``~…``, or ``….gguf``."""
-    return name.startswith((os.sep, f".{os.sep}", f"..{os.sep}", "~")) or name.lower().endswith(
-        ".gguf"
-    )
+    begins = (os.sep, f".{os.sep}", f"..{os.sep}", "~")
+    return name.startswith(begins) or name.lower().endswith(".gguf")
 
 
 def inspect_name(name: str) -> str:

@@ -221,10 +221,7 @@ class SharedSchema(ResponseSchema):
 def closed_object(properties: dict[str, JSONSchema]) -> JSONSchema:
     """Return the schema of an object that has exactly these properties."""
     return JSONSchema(
-        type="object",
-        properties=properties,
-        required=list(properties),
-        additionalProperties=False,
+        type="object", properties=properties, required=list(properties), additionalProperties=False
     )
 
 

@@ -170,10 +170,7 @@ class EmbeddedServer:
                 request = urllib.request.Request(
                     f"{self._root}/tokenize",
                     json.dumps({"content": text, "add_special": False}).encode(),
-                    {
-                        "Authorization": f"Bearer {self.api_key}",
-                        "Content-Type": "application/json",
-                    },
+                    {"Authorization": f"Bearer {self.api_key}", "Content-Type": "application/json"},
                 )
                 with _DIRECT.open(request, timeout=_TOKENIZE_SECONDS) as reply:
                     self._tokens[text] = tuple(json.load(reply)["tokens"])

@@ -306,9 +306,7 @@ class _Guarded(ModelAPI):
             self._shown_until = now + wait
             words = shorten(_text_of(error), 160)[0]
             print(
-                f"{self._watched}: retrying in {wait:,.0f} s ({words})",
-                file=sys.stderr,
-                flush=True,
+                f"{self._watched}: retrying in {wait:,.0f} s ({words})", file=sys.stderr, flush=True
             )
         return float(wait)
 

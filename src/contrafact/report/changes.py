@@ -50,7 +50,7 @@ def changes_between(before: RunItems, after: RunItems) -> dict[str, Any]:
 
 def _facts(manifest: Manifest) -> dict[str, str]:
     facts: dict[str, str] = {}
-    for name, value in manifest.whole_settings.items():
+    for name, value in manifest.settings.items():
         # A nested setting is listed under its own name: temperature, not generation.temperature.
         parts = value if isinstance(value, dict) else {name: value}
         facts |= {str(key): _text(v) for key, v in parts.items() if v not in (None, [], {})}

@@ -25,19 +25,9 @@ from contrafact.models.whitebox.weights import check_causal
 from contrafact.stats.intervals import clustered_proportion
 from contrafact.stats.paired import paired_comparison
 from contrafact.training.config import EditConfig, Sampled
-from contrafact.training.context import (
-    Stages,
-    check_same,
-    counted_steps,
-    read_lines,
-    run_stage,
-)
+from contrafact.training.context import Stages, check_same, counted_steps, read_lines, run_stage
 from contrafact.training.generation import generate_replies
-from contrafact.training.trainers import (
-    TokenizedExample,
-    check_trainers,
-    fine_tune,
-)
+from contrafact.training.trainers import TokenizedExample, check_trainers, fine_tune
 
 __all__ = ["train_edit"]
 

@@ -20,13 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
 from contrafact.models.whitebox.weights import CausalModel, load_causal, quietly, write_adapter
-from contrafact.training.config import (
-    ALL_LINEAR,
-    Learning,
-    Lora,
-    ModelConfig,
-    TrainConfig,
-)
+from contrafact.training.config import ALL_LINEAR, Learning, Lora, ModelConfig, TrainConfig
 
 if TYPE_CHECKING:
     import torch

@@ -74,13 +74,7 @@ def frame(*, stories: int = 24, seed: int = 5) -> pd.DataFrame:
                     )
                     continue
                 right = float(rng.random() < share)
-                mode = np.nan if right else 3.0
-                rows.append(
-                    row(
-                        story, phrasing, system,
-                        E2=right, correct=right, suggested_failure_mode=mode,
-                    )
-                )  # fmt: skip
+                rows.append(row(story, phrasing, system, E2=right, correct=right))
     return pd.DataFrame(rows, columns=list(ITEM_COLUMNS))
 
 

@@ -18,13 +18,7 @@ from urllib.parse import quote, unquote, urlsplit
 import httpx
 
 from contrafact.errors import InputError, Reason
-from contrafact.files.download import (
-    RETRY_STATUSES,
-    TryAgain,
-    in_attempts,
-    is_safe,
-    retry_after,
-)
+from contrafact.files.download import RETRY_STATUSES, TryAgain, in_attempts, is_safe, retry_after
 from contrafact.redaction import hide_in_address, without_secrets
 
 __all__ = ["defaults", "open_client"]

@@ -30,13 +30,7 @@ _KEY_TROUBLE = frozenset({"apiKeyDisabled", "apiKeyExhausted", "apiKeyInvalid", 
 _WITHDRAWN = "[Removed]"
 
 
-def newsapi(
-    keywords: Sequence[str],
-    since: str,
-    until: str,
-    *,
-    days: int | None = None,
-) -> Source:
+def newsapi(keywords: Sequence[str], since: str, until: str, *, days: int | None = None) -> Source:
     """Return NewsAPI's search over all articles as a source.
 
     Args:

@@ -82,16 +82,11 @@ ENCODED = "Encoded"
 _MASK = b"contrafact: the answers of held-out stories are no training data"
 _MOST_ENCODED = 1_000_000
 _KEYS = frozenset(FIELDS)
-_OURS = {
-    *("Failure modes", APPROVAL, "Variation kind", "Right answers", "Wrong answers", "Proof"),
-}
+_OURS = {*("Failure modes", APPROVAL, "Variation kind", "Right answers", "Wrong answers", "Proof")}
 
 
 def load_stories(
-    path: str | Path,
-    notes: StoryNotes | None = None,
-    *,
-    columns: Mapping[str, str] | None = None,
+    path: str | Path, notes: StoryNotes | None = None, *, columns: Mapping[str, str] | None = None
 ) -> list[Story]:
     """Return the stories of a file (``-``: standard input), in its order, each once.
 
@@ -435,8 +430,7 @@ class KnownAnswer(BaseModel):
     )
     why: str = Field(default="", description="Why it is right, or what is wrong with it.")
     counterpart: str = Field(
-        default="",
-        description="The right answer from which it was made; empty if there is none.",
+        default="", description="The right answer from which it was made; empty if there is none."
     )
 
 

@@ -39,9 +39,8 @@ if TYPE_CHECKING:
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
 
-_DRAWN = (
-    560  # items where neither a number nor a file is given: 25 or more that fail each criterion
-)
+_DRAWN = 560
+"""Items where neither a number nor a file is given: 25 or more of them fail each criterion."""
 
 
 class CobeExamOptions(ReaderOptions):

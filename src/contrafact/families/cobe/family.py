@@ -23,7 +23,7 @@ FAMILY = Family(
         "cobe": Command(
             "Counterfactual edits of stories: stories of known answers, variations, studies.",
             Lazy(f"{_HERE}.commands:app"),
-        ),
+        )
     },
     study={
         "rating": Lazy(f"{_HERE}.study:STUDY"),

@@ -37,8 +37,6 @@ none, and the run reports it. The columns, in this order:
 ``correct``            1.0 where every criterion asked passed; 0.0 where one failed, also if
                        another's verdict is invalid; NaN otherwise (no verdict of failure and an
                        invalid one, an invalid response, nobody judged)
-``suggested_failure_mode``  the number (1 to 7) that `families.cobe.scoring` suggests for
-                       a response that failed; NaN elsewhere
 ``answer``             the representative answer, or None
 ``unchanged``          the text of E1, or None; ``changed`` E2, ``numerical`` E4, ``latent`` E5
 ``by_grammar`` …       how many criteria a verifier decided on what its grammar read, ``by_reader``
@@ -74,8 +72,7 @@ ITEM_COLUMNS: tuple[str, ...] = (
     *CRITERION_NAMES,
     *(f"{name}_invalid" for name in CRITERION_NAMES),
     *(f"{name}_probability" for name in CRITERION_NAMES),
-    *("correct", "suggested_failure_mode"),
-    *("answer", "unchanged", "changed", "numerical", "latent"),
+    *("correct", "answer", "unchanged", "changed", "numerical", "latent"),
 )
 """The columns of a row, in order, as the module's docstring describes them."""
 
@@ -109,7 +106,6 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
             "invalid_reason": scored["invalid"],
             "degenerate": scored.get("degenerate"),
             "correct": number(scored.get("correct")),
-            "suggested_failure_mode": number(scored.get("suggested_failure_mode")),
             "answer": story.answer or None,
             "unchanged": story.unchanged or None,
             "changed": story.changed or None,

@@ -97,8 +97,6 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
     added["framing"] = items.get("framing", pd.Series(PLAIN, index=items.index))
     told = items.get("cause_told", pd.Series(float("nan"), index=items.index))
     added["cause"] = told.map(_CAUSES).astype(object)
-    modes = {number: f"{number}. {mode.name}" for number, mode in failure_modes().items()}
-    added["suggested_mode"] = items["suggested_failure_mode"].map(modes)
     return items.assign(**added)
 
 
@@ -377,7 +375,6 @@ SPEC = ReportSpec(
         **dict.fromkeys(_STORY_HAS.values(), str),
         **dict.fromkeys((f"{name}_invalid" for name in CRITERION_NAMES), str),
         **dict.fromkeys((f"{name}_probability" for name in CRITERION_NAMES), float),
-        "suggested_failure_mode": float,
     },
     criteria=(
         *(
@@ -397,7 +394,6 @@ SPEC = ReportSpec(
             *(("phrasing", "Phrasing"), ("framing", "Framing")),
             *(("graph", "Graph"), ("domain", "Domain")),
         ),
-        classes=(("suggested_mode", "Suggested mode"),),
         where=("{sample_id}", "phrasing {phrasing}", "{domain}", "{graph}"),
         facts=(("Query", "query"), ("Representative answer", "answer"), *_STORY_HAS.items()),
         before="story",

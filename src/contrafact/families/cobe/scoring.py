@@ -3,22 +3,11 @@
 The report has the paper's accuracy and figures by graph, domain and failure mode.
 
 In the paper, people mapped failures to the seven modes of appendix B.1 by hand. Here stories carry
-modes as labels of what they probe, and every failed response gets a *suggestion*, by a rule that
-looks only at which criteria failed and at the story's labels and type of graph:
-
-1. Of the criteria that failed, take them in the order E5, E1, E2, E4, E3.
-2. If the story is labelled with a mode that one of them can be a sign of, suggest that label: that
-   of the first such criterion, and there the first in the rule's list.
-3. Else take the first failed criterion, and suggest the mode that goes with the story's type of
-   graph, or else the first that the criterion can be a sign of.
-
-The rule is data (``failure_modes.toml``). A suggestion is a place to start reading, not a finding:
-where E1 fails in a fork, a correlation was often, and not always, taken for a cause.
+modes as labels of what they probe.
 """
 
 import math
 import tomllib
-from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple, cast
@@ -29,13 +18,12 @@ from inspect_ai.solver import TaskState
 from contrafact.families.cobe.data import StoryQuery, query_of
 from contrafact.families.cobe.items import SCORER
 from contrafact.families.cobe.judging import Judging, probability
-from contrafact.families.cobe.records import Story
 from contrafact.family.task import log_scorer, number, output_of, rates
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
 
-__all__ = ["failure_modes", "judged_edit", "suggested_mode"]
+__all__ = ["failure_modes", "judged_edit"]
 
 
 class FailureMode(NamedTuple):
@@ -44,28 +32,10 @@ class FailureMode(NamedTuple):
     means: str
 
 
-def failure_modes() -> dict[int, FailureMode]:
-    return {fields["number"]: FailureMode(**fields) for fields in _data()["mode"]}
-
-
-def suggested_mode(failed: Collection[str], story: Story) -> int | None:
-    """Return the number of the mode that the rule suggests; None if no criterion failed."""
-    rule: Mapping[str, Any] = _data()["rule"]
-    ordered = [name for name in rule["order"] if name in failed]
-    for name in ordered:
-        for mode in rule[name]["modes"]:
-            if mode in story.failure_modes:
-                return int(mode)
-    if not ordered:
-        return None
-    first = rule[ordered[0]]
-    return int(first.get(story.graph, first["modes"][0]))
-
-
 @cache
-def _data() -> dict[str, Any]:
+def failure_modes() -> dict[int, FailureMode]:
     text = (files("contrafact.families.cobe") / "failure_modes.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return {fields["number"]: FailureMode(**fields) for fields in tomllib.loads(text)["mode"]}
 
 
 @log_scorer(SCORER, rates())
@@ -96,7 +66,6 @@ def judged_edit(
             "judged": judging is not None,
             "asked": [],
             "correct": None,
-            "suggested_failure_mode": None,
             "verdicts": {},
         }
         if judging is not None:
@@ -119,11 +88,9 @@ def judged_edit(
 
 async def _judged(judging: Judging, question: StoryQuery, text: str) -> dict[str, Any]:
     judged = await judging.judge(judges_of_role(), question.story, text, query=question.query)
-    failed = [name for name, verdict in judged.panel.items() if verdict.passed is False]
     return {
         "asked": list(judged.panel),
         "correct": judged.passed,
-        "suggested_failure_mode": suggested_mode(failed, question.story),
         "verdicts": {
             name: {**both, "probability": probability(judged.members[name])}
             for name, both in judged.as_json().items()

@@ -24,13 +24,7 @@ from contrafact.families.cobe.data import (
     story_rows,
 )
 from contrafact.families.cobe.records import DOMAINS, GRAPHS, Story
-from contrafact.family.data import (
-    DataReport,
-    DataSpec,
-    DataTable,
-    repeats,
-    violations_of,
-)
+from contrafact.family.data import DataReport, DataSpec, DataTable, repeats, violations_of
 from contrafact.family.published import published_facts
 from contrafact.files.tables import Row, source_name
 from contrafact.text.parsing import parsed

@@ -23,12 +23,7 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.data import PHRASINGS, criteria_of, read_story, subject_of
 from contrafact.families.cobe.phrasing import STATED, framing_named, request_of
 from contrafact.families.cobe.records import Story
-from contrafact.families.cobe.synth.compose import (
-    blocks_ahead,
-    cells_of,
-    draw_fitting,
-    line_of,
-)
+from contrafact.families.cobe.synth.compose import blocks_ahead, cells_of, draw_fitting, line_of
 from contrafact.families.cobe.synth.crossing import SIZE
 from contrafact.families.cobe.synth.difficulty import LEVELS, Difficulty
 from contrafact.families.cobe.synth.library import Library, bundled_library, load_library
@@ -123,9 +118,7 @@ class Stories:
         query = row["Query"][PHRASINGS.index(phrasing)]
         return {
             "question": self._template.render(
-                story=delimit(row["Variation text"]),
-                query=delimit(self._request(query)),
-                shots=[],
+                story=delimit(row["Variation text"]), query=delimit(self._request(query)), shots=[]
             ),
             "answer": row["Representative answer"],
             "metadata": {

@@ -77,10 +77,8 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         return queries_of(items)
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
-        options, why = _options(settings), "there is no --judge"
-        refuse([
-            ("--judge-context", options.judge_context and not settings.judges, why),
-        ])  # fmt: skip
+        unseen = _options(settings).judge_context and not settings.judges
+        refuse([("--judge-context", unseen, "there is no --judge")])
 
     def settled(self, settings: RunSettings) -> tuple[RunSettings, list[str]]:
         options, notes = _options(settings), []

@@ -56,11 +56,7 @@ class _Row:
     """The first scored position; earlier ones are only context."""
 
 
-def perplexities(
-    texts: Sequence[str],
-    *,
-    model: str | CausalModel,
-) -> list[TextPerplexity]:
+def perplexities(texts: Sequence[str], *, model: str | CausalModel) -> list[TextPerplexity]:
     """Return the perplexity of each text, in the order of the texts.
 
     The other texts change only the last digits of a figure, which as a rule is within a relative

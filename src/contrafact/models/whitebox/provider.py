@@ -229,10 +229,7 @@ def _warn(message: str) -> None:
 
 
 def _request(
-    prompt: tuple[int, ...],
-    replies: tuple[tuple[int, ...], ...],
-    room: int,
-    config: GenerateConfig,
+    prompt: tuple[int, ...], replies: tuple[tuple[int, ...], ...], room: int, config: GenerateConfig
 ) -> CompletionRequest:
     for name in _NOT_SERVED:
         if getattr(config, name):

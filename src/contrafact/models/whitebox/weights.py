@@ -56,8 +56,7 @@ Precision = Literal["float32", "bfloat16", "float16", "4bit"]
 
 _CONFIG, _ADAPTER = "config.json", "adapter_config.json"  # a model's folder has one of them
 _PEFT = "adapter_model.safetensors"
-_WHOLE = "download the model again, or copy it whole"
-_FOLDER_HINT = "name a folder that holds config.json, a tokenizer and safetensors"
+_FOLDER_HINT = "name a folder that holds config.json, a tokenizer and safetensors, all whole"
 
 
 _ROTATED = {"q_proj": "num_attention_heads", "k_proj": "num_key_value_heads"}
@@ -94,11 +93,7 @@ class CausalModel:
 
 
 def load_causal(
-    name: str,
-    *,
-    device: str | None = None,
-    precision: Precision = "float32",
-    packed: bool = True,
+    name: str, *, device: str | None = None, precision: Precision = "float32", packed: bool = True
 ) -> CausalModel:
     """Load a causal language model.
 
@@ -221,7 +216,6 @@ def check_causal(name: str) -> tuple[str, Path | None]:
                 f"no causal language model can be loaded from {name} (it holds no {_CONFIG})",
                 hint=_FOLDER_HINT,
             )
-        _check_folder(path)
     elif path.exists():
         check_gguf(path)
     elif is_pathlike(name) or len(Path(name).parts) > 2:  # a name on the hub has one slash at most
@@ -232,36 +226,6 @@ def check_causal(name: str) -> tuple[str, Path | None]:
     else:
         return name, None
     return name, path
-
-
-def _check_folder(folder: Path) -> None:
-    """Check that the files of a model or adapter exist and are complete, without loading them."""
-    from safetensors import SafetensorError, safe_open
-
-    named: set[str] = set()
-    for path in sorted(folder.glob("*.json")):
-        try:
-            read = json.loads(path.read_bytes())
-            if path.name == _ADAPTER:
-                check_causal(str(read["base_model_name_or_path"]))
-            if path.name.endswith(".safetensors.index.json"):
-                named |= set(read["weight_map"].values())
-        except (ValueError, LookupError, TypeError, AttributeError, OSError, RecursionError):
-            problem = "this file of a model is damaged or incomplete"
-            raise InputError(problem, file=path, hint=_WHOLE) from None
-    weights = [*folder.glob("*.safetensors"), *folder.glob("*.bin"), *folder.glob("*.gguf")]
-    for name in named - {path.name for path in weights}:
-        problem = "this part of a model's weights is missing"
-        raise InputError(problem, file=folder / name, hint=_WHOLE)
-    if not weights:
-        raise InputError("this folder holds no weights", file=folder, hint=_FOLDER_HINT)
-    for path in folder.glob("*.safetensors"):
-        try:
-            with safe_open(path, framework="np"):  # reads the table of tensors only
-                pass
-        except (SafetensorError, OSError):
-            problem = "this safetensors file is cut off, or damaged"
-            raise InputError(problem, file=path, hint=_WHOLE) from None
 
 
 def _placed_device(device: str | None) -> "torch.device":

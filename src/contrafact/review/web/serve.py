@@ -284,8 +284,7 @@ def public_name(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
         raise InputError(
-            f"'{url[:80]}' is not a studio's address",
-            hint="write it as https://review.example.org",
+            f"'{url[:80]}' is not a studio's address", hint="write it as https://review.example.org"
         )
     return parts.hostname.casefold()
 

@@ -103,10 +103,7 @@ class Studio:
 
 
 def open_studio(
-    database: str | Store,
-    *,
-    clock: Callable[[], float] = time,
-    **settings: Any,
+    database: str | Store, *, clock: Callable[[], float] = time, **settings: Any
 ) -> Studio:
     """Open a studio on a database.
 

@@ -123,10 +123,7 @@ def draw_wordings(plot: Plot, rng: Random) -> Wordings:
     return Wordings(clauses, nouns, latents, amounts, quantity, relations, opening, then)
 
 
-_EITHER = (
-    "either {one} or {other} will {effect}",
-    "{one} will {effect}, and so will {other}",
-)
+_EITHER = ("either {one} or {other} will {effect}", "{one} will {effect}, and so will {other}")
 _TOGETHER = (
     "it takes both {one} and {other} to {effect}",
     "only {one} and {other} together can {effect}",

@@ -33,8 +33,6 @@ _TRIES, _TWINS = 4_000, 200
 _HIDDEN, _HELD, _NUMBER = 0.25, 0.25, 0.4
 """The shares of structures with an untold common cause (of hybrids), something held back, and a
 number."""
-
-
 _JOINED = {"any": " or ", "all": " and "}
 _ALONE = {"root": "u_{name}", "one": "{0}", "held": "{1} or not {0}"}
 _ALONE |= {"up": "{less} + {0}", "down": "{more} - {0}"}

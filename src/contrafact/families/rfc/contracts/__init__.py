@@ -16,14 +16,7 @@ from contrafact.families.rfc.contracts.pair_check import (
     check_pair,
     check_pairs,
 )
-from contrafact.families.rfc.contracts.rules import (
-    Check,
-    Finding,
-    Rule,
-    fail,
-    review,
-    rule,
-)
+from contrafact.families.rfc.contracts.rules import Check, Finding, Rule, fail, review, rule
 
 __all__ = [
     "CONTRACTS",

@@ -13,14 +13,7 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.pair import Pair, Polarity, Side
 from contrafact.families.rfc.contracts.polarity import load_polarity_model
-from contrafact.families.rfc.contracts.rules import (
-    TOPICS,
-    Check,
-    Finding,
-    Rule,
-    checked,
-    rules_in,
-)
+from contrafact.families.rfc.contracts.rules import TOPICS, Check, Finding, Rule, checked, rules_in
 from contrafact.families.rfc.labels import Bands, load_bands
 from contrafact.families.rfc.records import MANIPULATIONS, Manipulation
 from contrafact.family import DraftFinding

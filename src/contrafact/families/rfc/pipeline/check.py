@@ -20,13 +20,7 @@ from contrafact.families.rfc.contracts.pair_check import (
     check_pairs,
     open_options,
 )
-from contrafact.families.rfc.contracts.rules import (
-    NOT_CHECKED,
-    OTHER_LANGUAGE,
-    Check,
-    fail,
-    review,
-)
+from contrafact.families.rfc.contracts.rules import NOT_CHECKED, OTHER_LANGUAGE, Check, fail, review
 from contrafact.families.rfc.labels import load_bands
 from contrafact.families.rfc.pipeline.stages import with_text_id
 from contrafact.families.rfc.records import MANIPULATIONS

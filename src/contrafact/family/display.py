@@ -294,7 +294,7 @@ class Panel:
         ends = ("", "_low", "_high")
         frame = frame.reindex(columns=[f"{key}{end}" for end in ends for key in keys])
         grids = frame.to_numpy(float).reshape(len(frame), 3, len(keys))
-        return cls(title, *(grids[:, i] for i in range(3)), kind)
+        return cls(title, grids[:, 0], grids[:, 1], grids[:, 2], kind)
 
 
 @dataclass(frozen=True)

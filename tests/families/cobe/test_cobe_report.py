@@ -326,6 +326,7 @@ def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
     assert second["corrected"] == pytest.approx((second["raw"] + 0.7 - 1) / (0.9 + 0.7 - 1))
     criteria = pd.read_csv(paths / "tables" / "criteria.csv").set_index("system").loc[POOR]
     assert criteria["E2_fails_corrected"] == pytest.approx(1 - second["corrected"])
+    assert "E2_fails_of_valid" in criteria and "E2_fails_of_corrected" not in criteria
     assert criteria["E2_fails_corrected_low"] == pytest.approx(1 - second["corrected_high"])
     judge = pd.read_csv(paths / "tables" / "judge.csv").set_index("criterion")
     assert judge["sensitivity"].unique() == pytest.approx([0.9])

@@ -227,10 +227,10 @@ def _criteria(data: ChapterData) -> Section:
         for column in table.columns:
             columns.append(replace(column, group=_FAILED.get(column.group, column.group)))
             measure, _, form = column.key.rpartition("_")
-            if measure in named:
+            if measure in named and form != "corrected":
                 columns.append(Column(f"{measure}_of_{form}", "of", "count", columns[-1].group))
-                numbers = data.overall(measure, form).set_index("system")["n"]
-                frame[columns[-1].key] = frame["system"].map(numbers)
+                numbers = data.overall(measure, "strict" if form == "strict" else "valid")
+                frame[columns[-1].key] = frame["system"].map(numbers.set_index("system")["n"])
         table = replace(table, columns=tuple(columns), frame=frame)
     return Section("criteria", title, (chart, table), "Criteria")
 

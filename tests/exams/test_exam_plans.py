@@ -11,6 +11,7 @@ from contrafact.families.finforce.exam import finforce_items
 from contrafact.families.rfc.exam import rfc_items
 from contrafact.family.exam import draw_crossed, draw_needed
 from contrafact.stats.correction import MIN_EXAM, planned_half_width
+from contrafact.stats.intervals import effective_number
 
 MODEL = ("--model", "embedded/smollm2-135m", "--judge", "embedded/smollm2-135m")
 
@@ -25,6 +26,11 @@ def test_a_draw_gives_every_criterion_what_a_correction_needs_first(seed):
         assert min(known.values()) >= MIN_EXAM, known
         lack, gives = exam_gives(drawn, {name for name, _ in known})
         assert not lack and all(f"{name} to ±" in gives[0] for name, _ in known)
+        # A perfect judge's rate is corrected only where no note says that it is not.
+        for name, verdict in known:
+            alike = [one.cluster for one in drawn if one.known.get(name) is verdict]
+            if effective_number([1.0] * len(alike), alike) < MIN_EXAM:
+                assert f"{name} " in gives[1]
 
 
 def test_an_exam_that_is_too_small_says_which_criteria_are_short():
@@ -88,19 +94,19 @@ def test_what_is_promised_is_reached_and_no_less_would_do(n, rate):
 
 def test_where_nothing_can_correct_a_rate_it_says_what_would_be_enough():
     said = what_corrects(36, 34 / 36)
-    assert said.startswith("36 outputs: nothing corrects a rate to ±5 points, at best ±7")
-    assert "an exam corrects none below 100" in said
-    enough = int(re.search(r"that takes (\d+) outputs", said)[1])
+    assert said.startswith("36 outputs: labels of all leave ±7 points, by sampling; ")
+    assert "an exam corrects no rate of fewer than 100; nothing corrects a rate to ±5" in said
+    enough = int(re.search(r"that takes labels of (\d+) outputs", said)[1])
     assert "nothing corrects" not in what_corrects(enough, 34 / 36)
     assert "nothing corrects" in what_corrects(enough - 1, 34 / 36)
-    assert "±9 by any exam" in what_corrects(150)
+    assert "any exam to ±9 at best" in what_corrects(150)
 
 
 def test_estimates_of_runs_and_exams_say_it(quick_contrafact):
     told = quick_contrafact("run", "cobe", *MODEL, "--limit", "12", "--estimate", code=0).stdout
-    assert "36 outputs: nothing corrects a rate to ±5 points" in " ".join(told.split())
+    assert "36 outputs: labels of all leave ±13 points" in " ".join(told.split())
     told = quick_contrafact("run", "finforce", *MODEL, "--limit", "8", "--estimate", code=0).stdout
-    assert "16 outputs: nothing corrects" in " ".join(told.split())
+    assert "16 outputs: labels of all leave" in " ".join(told.split())
     plain = quick_contrafact("run", "cobe", *MODEL[:2], "--estimate", code=0).stdout
     assert "corrects" not in plain, "nobody judges"
     exam = ("exam", *MODEL[2:], "--family", "finforce", "--estimate")
@@ -109,3 +115,7 @@ def test_estimates_of_runs_and_exams_say_it(quick_contrafact):
     enough = " ".join(quick_contrafact(*exam, "--n", "100", code=0).stdout.split())
     assert "rates of 400 outputs are corrected by forward_compatibility to ±" in enough
     assert "too few items" not in enough
+    assert "errs on none, or on all, of the items of one verdict" in enough
+    assert re.search(r"each event or story, here forward_compatibility \d\d, direct", enough)
+    every = exam_gives(finforce_items(), ["forward_compatibility", "directionality"])[1]
+    assert "forward_compatibility 20, directionality 20, and 25 are needed" in every[1], "all items"

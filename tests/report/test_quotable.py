@@ -18,9 +18,11 @@ from typer.main import get_command
 
 from contrafact.cli.main import app
 from contrafact.families.cobe.verifier import RECORD
+from contrafact.families.finforce.report_figures import few_shot_change
 from contrafact.family import task_named
 from contrafact.family.display import Column, Table
 from contrafact.family.tables import reason_table
+from contrafact.judges.judge import Verdict, panel_verdict
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, make_chapter, sections_of
 from contrafact.report.diff import diff_runs
@@ -29,7 +31,7 @@ from contrafact.report.explorer import pack_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.regression import check_runs
 from contrafact.report.summary import summarise
-from contrafact.report.tables import votes_by_judge
+from contrafact.report.tables import panel_section, votes_by_judge
 from contrafact.report.words import warnings
 from contrafact.report.write import _TEX_ROOM, render_latex, row_groups
 from contrafact.runs.items import agreement
@@ -148,11 +150,17 @@ class TestNextStep:
         fail(items, ZERO, "directionality", (0, 2, 4))
         summary, _ = opened(items)
         (said,) = [one.text for one in summary.more if one.code == "powerless"]
-        assert "With 3 headlines on which they differ, and 4 tests" in said
+        assert "With 3 headlines on which they differ, the smallest p" in said
+        assert "is 1.000 by the strictest of Holm's adjustments for 4 tests" in said
+        assert holm([2.0**-6], 4)[0] > 0.05 > holm([2.0**-7], 4)[0]
+        assert "at least 8 headlines have to differ" in said
 
     def test_few_judged_items_are_sent_to_no_exam(self, made: Any, opened: Any) -> None:
         summary, _ = opened(made(headlines=40))
         assert summary.next.code == "label" and "exam" not in summary.next.text
+        assert "draws 100 of each system (--n), or all if there are fewer" in summary.next.text
+        said = {one.code: one.text for one in summary.more}["correctable"]
+        assert said.startswith("What would correct rates for the judge's errors: 80 outputs")
 
     @pytest.mark.parametrize(("headlines", "enough"), [(8, False), (60, True)])
     def test_a_warning_promises_no_correction_that_is_refused(
@@ -162,6 +170,8 @@ class TestNextStep:
         (text,) = [one.text for one in warnings(data) if one.code == "not-examined"]
         assert ("To correct the rates" in text) == enough
         assert ("An exam corrects no rate here" in text) == (not enough)
+        # What is refused is said before the command, and what the command is for after it.
+        assert text.index("contrafact exam") > text.find("An exam corrects no rate here")
 
 
 def summarise_without_exam(opened: Any, items: pd.DataFrame) -> Any:
@@ -232,6 +242,20 @@ def test_diff_and_report_draw_the_same_resamples(made: Any, study: Any, tmp_path
         assert ours["p_value"] == row["p_value"]
 
 
+@pytest.mark.parametrize("headlines", [12, 40])
+def test_one_difference_has_one_interval(made: Any, opened: Any, headlines: int) -> None:
+    items = made(headlines=headlines)
+    fail(items, ZERO, "directionality", range(0, 20, 3))
+    _, data = opened(items)
+    (line,) = few_shot_change(data).results["few_shot_change"].to_dict("records")
+    assert set(data.pairs["first"]) == {FEW}
+    for _, row in data.pairs.iterrows():
+        key = f"{row['measure']}_{row['form']}".replace("perplexity_valid", "perplexity")
+        assert line[key] == pytest.approx(row["difference"])
+        shown = [line[f"{key}_low"], line[f"{key}_high"]]
+        assert shown == pytest.approx([row["low"], row["high"]], nan_ok=True, abs=1e-12), key
+
+
 def test_a_check_of_runs_without_an_answer_fails_with_words(made: Any, tmp_path: Path) -> None:
     items = made(headlines=6).query("system == @FEW").assign(degenerate="repeats its input")
     folders = [make_run(tmp_path / name, items) for name in "ab"]
@@ -269,6 +293,24 @@ class TestJudges:
         assert (
             "Of its 48 decided verdicts" in said["alone"] and "b alone decided 36" in said["alone"]
         )
+        assert said["alone"].endswith("on the other 12, more than one judge decided.")
+
+    def test_it_says_what_a_panel_says_where_its_judges_disagree(self, panel: Any) -> None:
+        data, _ = panel
+        caption = panel_section(data).shows[0].caption
+        assert "without a majority, as of two, the panel's is left open" in caption
+        two = [Verdict(criterion="x", passed=passed, judge="j") for passed in (True, False)]
+        assert (panel_verdict(two).passed, panel_verdict(two).invalid) == (None, "tie")
+
+    def test_a_members_record_is_told_apart_from_the_panels_errors(self, panel: Any) -> None:
+        data, _ = panel
+        spec = replace(data.spec, records={"a judge": "wrong in 0 of 9 verdicts"})
+        rates = data.rates.assign(judge="a judge + b")
+        data = replace(data, spec=spec, rates=rates)
+        (said,) = [one.text for one in summarise(data).more if one.code == "record-of-one"]
+        assert "says nothing of the panel's other judges" in said
+        (text,) = [one.text for one in warnings(data) if one.code == "not-examined"]
+        assert "how often the panel a judge + b errs" in text and "any amount" not in text
 
     def test_agreement_is_over_what_two_judges_decided(self, panel: Any) -> None:
         _, verdicts = panel

@@ -88,19 +88,20 @@ def what_corrects(n: int, rate: float = ASSUMED[0]) -> str:
         return (
             f"{n:,} outputs: a rate is corrected to ±5 points by {' or by '.join(ways)} ({assumed})"
         )
-    largest = f"±{100 * half(exam=(math.inf, math.inf)):.0f} by any exam"
-    exam = largest if n >= MIN_ITEMS else f"an exam corrects none below {MIN_ITEMS}"
+    largest = f"any exam to ±{100 * half(exam=(math.inf, math.inf)):.0f} at best"
+    exam = largest if n >= MIN_ITEMS else f"an exam corrects no rate of fewer than {MIN_ITEMS}"
     enough = next(m for m in count(n) if planned_half_width(m, labels=m, rate=rate) <= _HALF)
     return (
-        f"{n:,} outputs: nothing corrects a rate to ±5 points, at best ±{100 * half(labels=n):.0f} "
-        f"by labels of all ({exam}); that takes {enough:,} outputs ({assumed})"
+        f"{n:,} outputs: labels of all leave ±{100 * half(labels=n):.0f} points, by sampling; "
+        f"{exam}; nothing corrects a rate to ±5: that takes labels of {enough:,} outputs "
+        f"({assumed})"
     )
 
 
 def exam_gives(items: Sequence[ExamItem], criteria: Collection[str]) -> tuple[list[str], list[str]]:
     """Return a sentence on criteria that are short of items, and one on what the others correct."""
     known = Counter((name, verdict) for item in items for name, verdict in item.known.items())
-    short, points = [], []
+    short, points, few = [], [], []
     for name in (name for name in criteria if known[name, True] + known[name, False]):
         sides = known[name, True], known[name, False]
         if min(sides) < MIN_EXAM:
@@ -108,13 +109,19 @@ def exam_gives(items: Sequence[ExamItem], criteria: Collection[str]) -> tuple[li
         else:
             half = 100 * planned_half_width(_A_RUN, exam=sides)
             points.append(f"{name} to ±{half:.0f}")
+            of = [{one.cluster for one in items if one.known.get(name) is v} for v in (True, False)]
+            few += [f"{name} {number}" for number in {min(map(len, of))} if number < MIN_EXAM]
     lack = (
         f"too few items, {MIN_EXAM} that should pass and {MIN_EXAM} that should fail, to correct "
         f"rates by {', '.join(short)}"
     )
     gives = f"rates of {_A_RUN} outputs are corrected by {', '.join(points)} points"
     expected = _EXPECTED.format(*ASSUMED)
-    return [lack] * bool(short), [f"{gives} ({expected})"] * bool(points)
+    equal = (
+        f"but not if the judge errs on none, or on all, of the items of one verdict: they are then "
+        f"worth one for each event or story, here {', '.join(few)}, and {MIN_EXAM} are needed"
+    )
+    return [lack] * bool(short), [f"{gives} ({expected})"] * bool(points) + [equal] * bool(few)
 
 
 def examined_criteria(family: str) -> Mapping[str, str]:

@@ -288,23 +288,13 @@ class Panel:
 
     @classmethod
     def of_columns(
-        cls,
-        title: str,
-        frame: pd.DataFrame,
-        keys: Sequence[str],
-        kind: Kind = "share",
-        *,
-        as_rows: bool = False,
+        cls, title: str, frame: pd.DataFrame, keys: Sequence[str], kind: Kind = "share"
     ) -> "Panel":
-        """Return a panel of a table's columns with their bounds: lines as rows, columns as series.
-
-        ``as_rows`` makes the columns the rows instead, and the lines the series.
-        """
+        """Return a panel of a table's columns, with bounds: lines as rows, columns as series."""
         ends = ("", "_low", "_high")
         frame = frame.reindex(columns=[f"{key}{end}" for end in ends for key in keys])
         grids = frame.to_numpy(float).reshape(len(frame), 3, len(keys))
-        values, lows, highs = (grids[:, i].T if as_rows else grids[:, i] for i in range(3))
-        return cls(title, values, lows, highs, kind)
+        return cls(title, grids[:, 0], grids[:, 1], grids[:, 2], kind)
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,8 @@ def measure_table(
 
     Args:
         caption: How to read it; if empty, the usual caption.
-        counts: Columns before the measures: ``judge``, a condition, ``asked``, ``invalid`` and the
-            name of the column that counts clusters.
+        counts: Columns before the measures: ``judge``, a condition, ``asked``, ``invalid``,
+            ``decided`` (verdicts, if any is open) and the name of the column that counts clusters.
         of: The breakdown whose groups it shows, or the scope of its figures; if empty, all rows
             and the first scope.
         notes: Whether to add notes on what is missing or cannot be compared.
@@ -210,6 +210,10 @@ def _counted(rows: pd.DataFrame, data: ChapterData) -> pd.DataFrame:
     for name in {"judge", *data.spec.conditions} & {*rows.columns}:
         frame[name] = grouped[name].first()
     frame["invalid"] = (frame["asked"] - frame.pop("valid")).astype(int)
+    first = data.spec.measures[0].column_of("valid")
+    judged = data.items[["was_judged", "valid"]].all(axis=1)
+    if first in rows and data.items.loc[judged, first].isna().any():
+        frame["decided"] = grouped[first].count()
     return frame.reindex([name for name in data.systems if name in frame.index]).reset_index()
 
 
@@ -273,7 +277,7 @@ def invalid_table(
 
     counts: dict[Column, Callable[[pd.DataFrame], float | None]] = {
         Column("asked", "Asked for", "count"): len,
-        Column("valid", "Valid", "count"): lambda rows: int(rows["valid"].sum()),
+        Column("valid", "Could be read", "count"): lambda rows: int(rows["valid"].sum()),
         Column("degenerate", "Of those degenerate", "count"): lambda rows: (
             int(rows["degenerate"].notna().sum()) if any_degenerate else None
         ),
@@ -351,7 +355,7 @@ def reason_table(data: ChapterData) -> Table | None:
     columns = (
         *((Column("where", "Where", "text"),) if data.spec.criteria else ()),
         Column("invalid_reason", "Reason", "text"),
-        Column("example", "The commonest", "text"),
+        Column("example", "For example", "text"),
         Column("count", "Count", "count"),
         *((Column("systems", "Systems", "count"),) if len(data.systems) > 1 else ()),
     )

@@ -402,7 +402,7 @@ def judged_rates(
             items,
             labels,
             criteria=columns,
-            unit=_unit(spec),
+            unit=next((name for name in spec.key if name != "sample_id"), ""),
             cluster=spec.cluster,
             level=data.level,
         )
@@ -414,10 +414,6 @@ def judged_rates(
         rates.loc[rows.index, ["usable", "why", "why_code"]] = False, why.text, why.code
     rates.loc[~rates["usable"], ["corrected", "low", "high"]] = np.nan
     return rates
-
-
-def _unit(spec: ReportSpec) -> str:
-    return next((name for name in spec.key if name != "sample_id"), "")
 
 
 def _with_nothing_as_failed(

@@ -401,8 +401,11 @@ def _powerless(finding: _Finding) -> Iterator[Reason]:
         differ = (
             count(most, spec.cluster_noun, spec.clusters) if most else f"no {spec.cluster_noun}"
         )
-        number = count(int(tests[0]["tests"]), "test")
-        yield sentence("more", "powerless", differ=differ, tests=number)
+        number = int(tests[0]["tests"])
+        least = format_number(min(1.0, number * 2.0 ** (1 - most)), "p")
+        holm = f" by the strictest of Holm's adjustments for {number} tests" * (number > 1)
+        needed = f"{math.ceil(1 + math.log2(number / _SIGNIFICANT))} {spec.clusters}"
+        yield sentence("more", "powerless", differ=differ, least=least + holm, needed=needed)
 
 
 def _judges(data: ChapterData) -> Iterator[Reason]:
@@ -411,10 +414,12 @@ def _judges(data: ChapterData) -> Iterator[Reason]:
     if len(votes) and votes["now"].sum() > 1:
         alone = votes.loc[votes["now"], ["judge", "alone"]].itertuples(index=False)
         each = listed([f"{judge} alone decided {number:,}" for judge, number in alone])
-        yield sentence("more", "alone", decided=f"{votes['of'].iloc[0]:,}", each=each)
+        of, both = votes["of"].iloc[0], votes["of"].iloc[0] - votes.loc[votes["now"], "alone"].sum()
+        yield sentence("more", "alone", decided=f"{of:,}", each=each, both=f"{both:,}")
     for judge, record in data.spec.records.items():
         if judge in data.meta.judges:
-            yield sentence("more", "record", judge=judge, record=record)
+            code = "record" if len(data.meta.judges) == 1 else "record-of-one"
+            yield sentence("more", code, judge=judge, record=record)
 
 
 def _corrected(finding: _Finding) -> Iterator[Reason]:
@@ -450,6 +455,8 @@ def _without_model(finding: _Finding) -> Iterator[Reason]:
         code = "baseline-apart" if p < _SIGNIFICANT else "baseline-not-apart"
     shown = "" if p is None else format_number(p, "p")
     p_text = f"p {shown}" if shown[:1] == "<" else f"p = {shown}"
+    if code != "baseline" and finding.tests[name]["tests"] > 1:
+        p_text += " after Holm's adjustment"
     yield sentence("more", code, name=name, figure=figure, p=p_text)
 
 
@@ -530,11 +537,11 @@ def _wanted(finding: _Finding) -> str:
     ]
     if not any(numbers):
         return "; how many cannot be said from a difference of 0 or without an interval"
-    tests = count(int(finding.not_apart[0]["tests"]), "test")
+    tests = int(finding.not_apart[0]["tests"])
     return (
         f": about {min(filter(None, numbers)):,} would do in four of five cases, if the difference "
-        f"and its spread are those seen here (Holm's adjustment for {tests})"
-    )
+        "and its spread are those seen here"
+    ) + f" (Holm's adjustment for {tests} tests)" * (tests > 1)
 
 
 def _drawing(

@@ -209,8 +209,9 @@ def _judged_table(data: ChapterData) -> Table:
     )
     caption = (
         "Every judge's own verdicts. It alone: decided by no other judge of the figures, so that "
-        "the panel's verdict is this judge's. A judge that was asked again is compared with "
-        "itself, which says how stable it is and not that two judges agree."
+        "the panel's verdict is this judge's. Where judges disagree, that of more than half of "
+        "those that decided counts; without a majority, as of two, the panel's is left open. A "
+        "judge asked again is compared with itself: how stable it is, not whether two agree."
     )
     return Table("judges", "Who judged", caption, columns, votes.assign(role=role))
 

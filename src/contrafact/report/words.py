@@ -58,7 +58,7 @@ def facts(data: ChapterData) -> list[Fact]:
         Fact(
             spec.output[1].capitalize(),
             format_number(asked, "count"),
-            f"{format_number(valid, 'count')} valid ({percent(valid / asked)})" + _left_open(data),
+            f"{valid:,} readable ({percent(valid / asked)})" + _left_open(data),
         ),
         Fact("Systems", format_number(roles["asked"], "count"), ", ".join(below)),
     ]
@@ -69,7 +69,9 @@ def facts(data: ChapterData) -> list[Fact]:
         below_judge = several if len(judges) > 1 else ""
         shown.append(Fact("Judge", ", ".join(judges) or "none", below_judge, is_name=True))
     if any(measure.fluency for measure in spec.measures):
-        shown.append(Fact("Fluency model", _first_of(meta.fluency_models), is_name=True))
+        names, more = meta.fluency_models, len(meta.fluency_models) - 1
+        named = f"{names[0]} and {more} more" if more > 0 else "".join(names) or "none"
+        shown.append(Fact("Fluency model", named, is_name=True))
     return shown
 
 
@@ -77,12 +79,6 @@ def _left_open(data: ChapterData) -> str:
     unread = data.items.reindex(columns=[f"{one.column}_invalid" for one in data.spec.criteria])
     number = int((unread.notna().any(axis="columns") & data.items["valid"].eq(1)).sum())
     return f", {number:,} with an open verdict" if number else ""
-
-
-def _first_of(names: Sequence[str]) -> str:
-    if not names:
-        return "none"
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def warnings(data: ChapterData) -> Warnings:
@@ -104,7 +100,7 @@ def warnings(data: ChapterData) -> Warnings:
         "one-answer": " ".join(_one_answer(data)),
         "cut-off": _cut_off(data),
         "unfinished": ", ".join(unfinished),
-        "not-examined": judges and listed(judges),
+        "not-examined": listed([f"the panel {j}" if " + " in j else j for j in judges] or [""]),
         **_not_corrected(data),
     }
     places = {
@@ -214,29 +210,17 @@ def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
     spec, named = data.spec, dict(data.spec.how)
     needless = {"Corrected": not (len(data.rates) and data.examined)}
     needless["Corrected by labels"] = not data.labelled
+    exact = data.figures["method"].astype(str).str.contains("exact binomial").any()
     standard = {term: text for term, text in sentences()["how"].items() if not needless.get(term)}
     shown = {
         "level": format_number(data.level * 100, "count"),
         "resamples": format_number(data.bootstrap.resamples, "count"),
         "clusters": spec.clusters,
         "fewest": spec.fewest,
-        "methods": _methods(data),
+        "methods": sentences()["exact"] if exact else "",
         "noun": spec.cluster_noun or spec.unit[0],
     }
     return [(term, text.format(**shown)) for term, text in {**named, **standard, **named}.items()]
-
-
-def _methods(data: ChapterData) -> str:
-    """Return how the bounds of this chapter were made, besides by resampling."""
-    used = data.figures["method"].astype(str)
-    exact = used.str.contains("exact binomial").sum()
-    return (
-        f"{exact:,} of the {data.figures['low'].notna().sum():,} intervals are exact binomial "
-        "bounds instead: of a share near 0% or 100%, at the number of independent outcomes that "
-        "its clusters are worth; where all values agree, at the number of clusters."
-        if exact
-        else ""
-    )
 
 
 def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
@@ -266,7 +250,10 @@ def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
         ("Seed", "" if run.seed is None else str(run.seed)),
         ("Settings", _pairs(run.settings)),
         ("Versions", _pairs(run.versions)),
-        ("Calls", "" if run.calls is None else f"{run.calls:,}"),
+        (
+            "Calls",
+            "" if run.calls is None else f"{run.calls:,} (answers from the cache not counted)",
+        ),
         ("Tokens", tokens),
         ("Cost", _cost(run.costs)),
         ("Time", " to ".join(part for part in (run.started, run.finished) if part)),

@@ -326,6 +326,7 @@ def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
     assert second["corrected"] == pytest.approx((second["raw"] + 0.7 - 1) / (0.9 + 0.7 - 1))
     criteria = pd.read_csv(paths / "tables" / "criteria.csv").set_index("system").loc[POOR]
     assert criteria["E2_fails_corrected"] == pytest.approx(1 - second["corrected"])
+    assert "E2_fails_of_valid" in criteria and "E2_fails_of_corrected" not in criteria
     assert criteria["E2_fails_corrected_low"] == pytest.approx(1 - second["corrected_high"])
     judge = pd.read_csv(paths / "tables" / "judge.csv").set_index("criterion")
     assert judge["sensitivity"].unique() == pytest.approx([0.9])
@@ -379,3 +380,24 @@ def test_where_verdicts_are_left_open_bounds_are_said_first_and_no_rate():
     assert {said.code for said in summary.more}.isdisjoint({"apart", "not-apart"})
     bar = next(bar for bar in summary.bars if bar.system == GOOD)
     assert (bar.left, bar.width, np.isnan(bar.place)) == (50.0, 50.0, True)
+    chapter = make_chapter(TaskRuns("cobe", items, meta()), Options(resamples=20))
+    (fact,) = [one for one in chapter.facts if one.label == "Responses"]
+    assert fact.below == "144 readable (100.0%), 36 with an open verdict"
+    how = dict(chapter.how)
+    assert "those whose verdict is left open" in how["Over valid outputs, and strict"]
+    # A page shows fewer intervals than results.json has, so that none are counted in words.
+    assert "exact binomial" in how["Intervals"] and " of the 1" not in how["Intervals"]
+    tables = chapter.tables
+    for key, decided, asked in (("overall", 36, 72), ("by_phrasing", 12, 24)):
+        lines = tables[key].frame.query("system == @GOOD")
+        assert "decided" in {column.key for column in tables[key].columns}
+        assert set(zip(lines["decided"], lines["asked"], strict=True)) == {(decided, asked)}
+    own = tables["criteria"].frame.set_index("system").loc[GOOD]
+    assert (own["E3_fails_of_valid"], own["E3_fails_of_strict"]) == (36, 72)
+    assert own["E1_fails_of_valid"] == 72
+    closed = chapter_data(
+        TaskRuns("cobe", items.assign(correct=1.0), meta()), Options(resamples=20)
+    )
+    shown = [one for section in sections_of(closed) for one in section.shows]
+    (overall,) = [one for one in shown if isinstance(one, Table) and one.key == "overall"]
+    assert "decided" not in {column.key for column in overall.columns}, "all are decided"

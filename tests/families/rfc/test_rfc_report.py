@@ -15,6 +15,7 @@ from contrafact.families.rfc.report_figures import (
     by_shots,
     confusion_frame,
     pair_frame,
+    surface,
     surface_figures,
 )
 from contrafact.family.display import GridChart, Table
@@ -23,6 +24,7 @@ from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.frames import TaskRuns
+from contrafact.report.summary import summarise
 from contrafact.report.words import warnings
 
 HOSTILE = "Tarn Rail <script>alert(1)</script> \u202e cuts {{ 7*7 }} its outlook"
@@ -179,6 +181,32 @@ def test_surface_and_the_median_of_the_models_are_resampled_together() -> None:
     assert surface_figures(alone, "rfc-diagnose", rng=np.random.default_rng(0)).empty
 
 
+@pytest.mark.parametrize("task", ["rfc-detect", "rfc-diagnose"])
+def test_a_figure_that_two_tables_show_has_its_interval_in_one(task: Any) -> None:
+    every = rows(task)
+    for models in ({ALWAYS, FAIR, SURFACE}, {FAIR, SURFACE}):
+        data = data_of(every[every["system"].isin(models)], task)
+        (table,) = surface(task, data).shows
+        lines = table.frame.set_index("system")
+        bounded = {(at, name) for name in ("accuracy", "f1") for at in lines.index
+                   if np.isfinite(lines.loc[at, f"{name}_low"])}  # fmt: skip
+        median = {("median of the models (2)", name) for name in ("accuracy", "f1")}
+        if len(models) == 3:
+            assert bounded == median | {("median minus baseline", name) for _, name in median}
+        else:
+            assert bounded == {("the model minus baseline", "f1")}
+        assert SURFACE in lines.index and "published" not in dict(data.spec.how)["The task"]
+
+
+def test_one_test_is_adjusted_for_no_other() -> None:
+    for task, tests in (("rfc-diagnose", 1), ("rfc-detect", 2)):
+        every = rows(task)
+        data = data_of(every[every["system"].isin({FAIR, SURFACE})], task)
+        assert len(data.pairs[["first", "measure"]].drop_duplicates()) == tests
+        (said,) = [one.text for one in summarise(data).more if one.code.startswith("baseline")]
+        assert "p = " in said and ("Holm" in said) == (tests > 1)
+
+
 def test_the_area_of_diagnosis_is_the_mean_over_manipulations_and_each_ones_own() -> None:
     from sklearn.metrics import roc_auc_score
 
@@ -236,7 +264,7 @@ def test_published_rows_stand_apart_with_their_disagreements(together: Path) -> 
     page = (together / "report.html").read_text(encoding="utf-8")
     assert 'id="rfc-detect-pairwise"' in page and 'id="rfc-diagnose-confusion"' in page
     assert "no label &lt;b&gt;" in page
-    for name in ("accuracy", "confusion", "shots", "surface"):
+    for name in ("accuracy", "confusion", "shots"):
         assert (together / "figures" / "rfc-detect" / f"{name}.svg").exists(), name
     overall = pd.read_csv(together / "tables" / "rfc-detect" / "overall.csv")
     published = overall[overall["source"].eq("published")].set_index("system")

@@ -68,7 +68,8 @@ _STORY_HAS = {"E1": "unchanged", "E2": "changed", "E4": "numerical", "E5": "late
 _HOW = (
     "Small figures under a number are its 95% interval, clustered by block (stories that share "
     "events and wordings, or vary one core story); under ten blocks there is none. Strict counts "
-    "invalid responses and verdicts, and responses that are no answer, as failed."
+    "invalid responses and verdicts, and responses that are no answer, as failed; the other "
+    "form leaves out what is invalid or left open."
 )
 
 
@@ -173,7 +174,7 @@ def _results(data: ChapterData) -> Section:
         f"phrasings' accuracies. {_HOW}"
     )
     measures = ("accuracy", "accuracy_spread")
-    counts = (*_framed(data), "judge", "blocks", "asked", "invalid")
+    counts = (*_framed(data), "judge", "blocks", "asked", "invalid", "decided")
     table = measure_table(data, "overall", "Accuracy", measures, caption, counts=counts)
     if table is not None and data.published:
         table = _with_table_5(table)
@@ -217,16 +218,20 @@ def _criteria(data: ChapterData) -> Section:
     named = {measure.name: measure.label for measure in _FAILURES}
     caption = (
         "The share of responses that fail a criterion, among those it was asked of: a criterion "
-        f"that a story lacks is not asked. {_HOW}"
+        f"that a story lacks is not asked. Beside a rate stands its number of responses. {_HOW}"
     )
     chart = measure_chart(data, "criteria", title, named, axis="Failed, %")
     table = measure_table(data, "criteria", title, list(named), caption, counts=_framed(data))
     if table is not None:
-        columns = (
-            replace(column, group=_FAILED.get(column.group, column.group))
-            for column in table.columns
-        )
-        table = replace(table, columns=tuple(columns))
+        columns, frame = [], table.frame.copy()
+        for column in table.columns:
+            columns.append(replace(column, group=_FAILED.get(column.group, column.group)))
+            measure, _, form = column.key.rpartition("_")
+            if measure in named and form != "corrected":
+                columns.append(Column(f"{measure}_of_{form}", "of", "count", columns[-1].group))
+                numbers = data.overall(measure, "strict" if form == "strict" else "valid")
+                frame[columns[-1].key] = frame["system"].map(numbers.set_index("system")["n"])
+        table = replace(table, columns=tuple(columns), frame=frame)
     return Section("criteria", title, (chart, table), "Criteria")
 
 
@@ -244,7 +249,7 @@ def _parts(data: ChapterData) -> Section:
             measure_chart(data, key, title, measure, of=scope, axis=_AXIS),
             measure_table(
                 data, key, title, list(measure), caption,
-                counts=(*_framed(data), "blocks", "asked"), of=scope, notes=False,
+                counts=(*_framed(data), "blocks", "asked", "decided"), of=scope, notes=False,
             ),
         ]  # fmt: skip
     heading = "By graph, phrasing, domain, failure mode and told cause"

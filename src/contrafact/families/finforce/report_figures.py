@@ -355,6 +355,10 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
     own = pairs[pairs[["first", "second"]].isin(systems).all(axis=1)] if len(pairs) else pairs
     for _, row in own.iterrows():
         line[f"p_{row['measure']}_{row['form']}"] = row["p_adjusted"]
+        name = f"{row['measure']}_{row['form']}".replace("perplexity_valid", "perplexity")
+        way = 1.0 if row["first"] == label["system"] else -1.0
+        if np.isclose(float(str(line.get(name, "nan"))), way * row["difference"]):
+            line[f"{name}_low"], line[f"{name}_high"] = sorted(way * row[["low", "high"]])
     return line
 
 

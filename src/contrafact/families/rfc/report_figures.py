@@ -173,7 +173,7 @@ def pairwise(data: ChapterData) -> Section:
         Column("pairwise_accuracy_valid", over, "share", "Both right, %", "high"),
         Column("pairwise_accuracy_strict", "Strict", "share", "Both right, %", "high"),
         Column("says_true_valid", "Answers true", "share", f"{over}, %"),
-        Column("right_on_true_valid", "Right on published", "share", f"{over}, %"),
+        Column("right_on_true_valid", "Right on original", "share", f"{over}, %"),
         Column("right_on_false_valid", "Right on manipulated", "share", f"{over}, %"),
     )
     named = {column.key: column.key.rpartition("_") for column in shown}
@@ -189,7 +189,7 @@ def pairwise(data: ChapterData) -> Section:
             frame = with_figures(frame, part, {name: figure})
             columns.append(Column(name, name.title(), "share", "Both right, strict, %", "high"))
     caption = (
-        "Both members of a pair right: the published paragraph called true and the manipulated one "
+        "Both members of a pair right: the original paragraph called true and the manipulated one "
         "false. A system that always says the same is right on half of the items and has 0 here; "
         "answers by chance have a quarter. 95% intervals by source article."
     )
@@ -261,8 +261,13 @@ def surface(task: TaskName, data: ChapterData) -> Section:
     if found.empty:
         return section
     names = {"accuracy": "Acc.", "f1": "Macro-F1"}
-    median = f"{MEDIAN} ({int(found['models'].iloc[0])})"
-    called = {MEDIAN: median, "difference": "median minus baseline"}
+    number, elsewhere = int(found["models"].iloc[0]), ~found["what"].isin([MEDIAN, "difference"])
+    called = {MEDIAN: f"{MEDIAN} ({number})", "difference": "median minus baseline"}
+    if number == 1:  # whose accuracy is compared with the baseline's in the paired comparisons
+        called = {MEDIAN: "the model", "difference": "the model minus baseline"}
+        elsewhere |= found["what"].eq(MEDIAN) | found["measure"].eq("accuracy")
+    # A figure has its interval in one place.
+    found = found.assign(**{end: found[end].mask(elsewhere) for end in ("low", "high")})
     whats = list(dict.fromkeys(found["what"]))
     frame = pd.DataFrame({"what": whats}).assign(system=[called.get(what, what) for what in whats])
     wanted = {name: {"measure": name} for name in names}
@@ -277,20 +282,11 @@ def surface(task: TaskName, data: ChapterData) -> Section:
     caption = (
         "A logistic regression on surface features alone, cross-validated by article, beside the "
         "median of the models run; where the models do no better, the figures above may rest on "
-        "artefacts of the rewriting. 95% intervals by source article, drawn together."
+        "artefacts of the rewriting. 95% intervals by source article, drawn together; what other "
+        "tables show too has its interval there."
     )
     table = Table("surface", "Surface features and models", caption, columns, frame)
-    bars = frame[[what != "difference" for what in whats]]
-    chart = GridChart(
-        "surface",
-        "Surface features beside the median of the models",
-        "Over valid outputs, with 95% intervals by source article.",
-        ["Accuracy", "Macro-F1"],
-        list(bars["system"]),
-        [Panel.of_columns("", bars, list(names), "share", as_rows=True)],
-        colours=("headline", "opportunity"),
-    )
-    return replace(section, shows=(chart, table))
+    return replace(section, shows=[table])
 
 
 def surface_figures(items: pd.DataFrame, task: TaskName, **how: Unpack[Resampling]) -> pd.DataFrame:

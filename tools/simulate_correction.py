@@ -130,6 +130,7 @@ def run_items(rate: float, regime: Regime, systems: int, n: int, seed: list[int]
         system=np.char.add("s", study.astype(str)),
         judge=np.char.add("judge/", study.astype(str)),
         sample_id=np.char.add("i", place),
+        block=np.char.add("b", place),
         text=np.char.add("response ", place),
         **fixed,
         correct=verdicts.all(axis=1).astype(float),

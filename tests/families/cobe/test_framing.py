@@ -179,7 +179,7 @@ def test_a_default_is_said_and_an_unfinished_run_of_before_goes_on(
     del manifest["settings"]["framing"]
     path.write_text(json.dumps({**manifest, "status": "running"}))
     refused = quick_contrafact(*common, "--out", "old", code=2)
-    assert "differs in framing, prompts" in refused.stderr
+    assert "it differs in prompts" in refused.stderr
     resumed = quick_contrafact(*common, "--framing", "plain", "--out", "old", code=0)
     assert "3 of 3 samples had finished" in resumed.stderr
     assert len(list((tmp_path / "old" / "logs").glob("*.eval"))) == 1

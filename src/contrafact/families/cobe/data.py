@@ -199,9 +199,8 @@ def _decoded(text: Any) -> dict[str, Any]:
         unpacked = zlib.decompressobj().decompress(_masked(base64.b85decode(text)), _MOST_ENCODED)
         return dict(json.loads(unpacked))
     except (ValueError, TypeError, zlib.error):
-        raise InputError(
-            f"'{ENCODED}' cannot be decoded", hint="take the file as it was published"
-        ) from None
+        hint = "take the file as it was published"
+        raise InputError(f"'{ENCODED}' cannot be decoded", hint=hint) from None
 
 
 def _masked(data: bytes) -> bytes:

@@ -197,10 +197,11 @@ def _claims(
 def _from_story(words: str, source: str, story: str) -> bool:
     """Return whether a story has the sentence of these words, and it leans on no other sentence."""
     place = source.find(_plain(words).strip(" .,;:!?\"'"))
-    start = max((found.end() for found in _STOP.finditer(source, 0, max(place, 0))), default=0)
-    end = next((found.start() for found in _STOP.finditer(source, max(place, 0))), len(source))
-    sentence = source[start:end].strip()
-    return place >= 0 and sentence in story and not _LEANS.match(sentence)
+    if place < 0:
+        return False
+    start = max((found.end() for found in _STOP.finditer(source, 0, place)), default=0)
+    end = next((found.start() for found in _STOP.finditer(source, place)), len(source))
+    return source[start:end] in story and not _LEANS.match(source, start)
 
 
 def _only(values: frozenset[Value | None] | None) -> Value | None:

@@ -97,7 +97,7 @@ def verdicts_of(
     decided = decisions(subject)
     verdicts = {name: decided[name].passed for name in subject["criteria"]}
     why = [decided[name].reason for name, passed in verdicts.items() if not passed]
-    return {} if None in verdicts.values() else {n: bool(v) for n, v in verdicts.items()}, why
+    return {n: bool(v) for n, v in verdicts.items() if None not in verdicts.values()}, why
 
 
 def check_written(row: Mapping[str, Any]) -> list[str]:

@@ -41,8 +41,6 @@ from contrafact.stages import stage as stages
 
 _ATTEMPTS = 3
 """How often a story is written until its readers agree."""
-_ANSWERED = 2
-"""How often answers are written until a right one is read whole."""
 _TOKENS = 700
 """About how many tokens a reply of a writer or a reader has."""
 _LETTERS = "ABCDEFGHIJKLMNOPRSTVW"
@@ -282,7 +280,7 @@ class _Desk:
         plans = answers.answer_plans(situation_of(row))
         prompt, schema = answers.answers_prompt(self.templates["write-answers"], row, plans)
         messages: list[ChatMessage] = [self._message(prompt)]
-        for _ in range(_ANSWERED):
+        for _ in range(2):  # again, if no right answer is decided
             reply = await self._ask(self.writer, [*messages], schema)
             texts = read_json_object(reply).value or {}
             texted = [(plan, " ".join(str(texts.get(plan.label, "")).split())) for plan in plans]

@@ -211,7 +211,7 @@ def test_an_interrupt_stops_the_work_where_an_event_loop_runs(start_service, tmp
     code = (
         "import asyncio, signal, threading, time, os, contrafact as cf\n"
         "async def notebook():\n"
-        "    threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "    threading.Timer(8, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         f"    {call}\n"
         "import contrafact.runs.execute, contrafact.families.finforce.scenarios\n"
         "loop = asyncio.new_event_loop()\n"

@@ -1,11 +1,14 @@
 """The written stories that come along: they prove themselves, and held-out answers are encoded."""
 
+import base64
 import json
+import zlib
 
 import pytest
 
 from contrafact.corpus.datasets import data_source
 from contrafact.errors import InputError
+from contrafact.families.cobe import data
 from contrafact.families.cobe.data import encoded, load_known, load_stories, opened_row
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
 from contrafact.families.cobe.write.answers import check_written
@@ -37,7 +40,16 @@ def test_what_is_encoded_is_read_back_and_anything_else_is_refused():
     keys = {"Representative answer": "It rained, so they stayed.", "Right answers": []}
     row = {"Variation text": "It was dry.", "Encoded": encoded(keys)}
     assert opened_row(row) == {"Variation text": "It was dry.", **keys}
-    for bad in ("", "x", encoded(keys)[:-9], 7, encoded({"a": "0" * 3_000_000}), encoded([1])):
+    deep = base64.b85encode(data._masked(zlib.compress(b"[" * 200_000))).decode()
+    for bad in (
+        deep,
+        "",
+        "x",
+        encoded(keys)[:-9],
+        7,
+        encoded({"a": "0" * 3_000_000}),
+        encoded([1]),
+    ):
         with pytest.raises(InputError, match="'Encoded' cannot be decoded"):
             opened_row({"Encoded": bad})
 

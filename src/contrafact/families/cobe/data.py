@@ -198,7 +198,7 @@ def _decoded(text: Any) -> dict[str, Any]:
     try:
         unpacked = zlib.decompressobj().decompress(_masked(base64.b85decode(text)), _MOST_ENCODED)
         return dict(json.loads(unpacked))
-    except (ValueError, TypeError, zlib.error):
+    except (ValueError, TypeError, RecursionError, zlib.error):
         hint = "take the file as it was published"
         raise InputError(f"'{ENCODED}' cannot be decoded", hint=hint) from None
 

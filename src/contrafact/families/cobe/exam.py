@@ -206,15 +206,15 @@ def recorded_exam() -> RecordedExam:
     for item in items:
         sides[item.known[_RECORDED]].setdefault(item.cluster, item)
     exam = [item for side in sides.values() for item in list(side.values())[:_SIDE]]
-    given = json.loads(gzip.decompress(RECORDED.read_bytes()))
+    recording = json.loads(gzip.decompress(RECORDED.read_bytes()))
     return RecordedExam(
         criterion=_RECORDED,
         question="A judge is asked about a text: do the words that join clauses (because, "
         "although) fit? Its replies were recorded before; the right verdicts are known.",
         items=exam,
         sample=[item for item in items if item not in exam][:_SAMPLE],
-        templates={_TEMPLATE: given["templates"].get(_TEMPLATE, "")},
-        replies=given["replies"],
+        templates={_TEMPLATE: recording["templates"].get(_TEMPLATE, "")},
+        replies=recording["replies"],
         read=read_letter,
     )
 

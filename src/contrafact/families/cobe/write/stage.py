@@ -284,10 +284,10 @@ class _Desk:
             reply = await self._ask(self.writer, [*messages], schema)
             texts = read_json_object(reply).value or {}
             texted = [(plan, " ".join(str(texts.get(plan.label, "")).split())) for plan in plans]
-            given = [(plan, text) for plan, text in texted if text]
-            replied = await asyncio.gather(*(self._replies(row, text) for _, text in given))
+            answered = [(plan, text) for plan, text in texted if text]
+            replied = await asyncio.gather(*(self._replies(row, text) for _, text in answered))
             problems: list[str] = []
-            for (plan, text), replies in zip(given, replied, strict=True):
+            for (plan, text), replies in zip(answered, replied, strict=True):
                 known, reasons = answers.verdicts_of(row, text, replies)
                 if known and not (known[plan.fails] if plan.fails else not all(known.values())):
                     kept = {"text": text, "why": plan.why, "verdicts": known, "readings": replies}

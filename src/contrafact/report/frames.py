@@ -5,7 +5,7 @@ that people would give all items, however bad the judge is
 (`contrafact.stats.correction.ppi_share`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pandas as pd
 
 from contrafact.errors import InputError
 from contrafact.family import family_of_task, task_named, tasks
+from contrafact.family.display import listed
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ReportSpec
 from contrafact.family.run import BUNDLED
@@ -71,6 +72,9 @@ def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
 def meta_of(runs: Sequence[RunItems]) -> ReportMeta:
     """Return a report's facts about its runs, with every judge's verdicts if a panel judged."""
     facts = [_facts(run.folder, run.manifest, tuple(run.items["system"].unique())) for run in runs]
+    for place, one in enumerate(facts[1:], start=1):
+        notes = (*one.notes, *_other_prompts(facts[0], one))
+        facts[place] = one.model_copy(update={"notes": notes})
     panels = [run.verdicts for run in runs if run.judges > 1]
     judges = {judge for run in facts for judge in run.judges}
     return ReportMeta(
@@ -81,6 +85,17 @@ def meta_of(runs: Sequence[RunItems]) -> ReportMeta:
         ),
         panel=pd.concat(panels, ignore_index=True) if panels else None,
     )
+
+
+def _other_prompts(first: RunFacts, run: RunFacts) -> Iterator[str]:
+    """Yield a note on the templates that differ from the first run's, unless all are the same."""
+    a, b = first.templates, run.templates
+    if a and b and a != b:
+        other = sorted(name for name in a.keys() & b.keys() if a[name] != b[name])
+        texts = f"other texts of {listed(other)}" if other else "the same texts"
+        for one, own in ((first, a.keys() - b.keys()), (run, b.keys() - a.keys())):
+            texts += f"; {one.name} uses {listed(sorted(own))} in addition" if own else ""
+        yield f"Of the prompts that {first.name} uses as well: {texts}."
 
 
 def _task_runs(task: str, runs: Sequence[RunItems]) -> TaskRuns:

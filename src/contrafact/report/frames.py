@@ -101,10 +101,35 @@ def _other_prompts(first: RunFacts, run: RunFacts) -> Iterator[str]:
 def _task_runs(task: str, runs: Sequence[RunItems]) -> TaskRuns:
     items = runs[0].items  # no copy for a single run, since copying many texts doubles memory
     if len(runs) > 1:
-        items = pd.concat([run.items for run in runs], ignore_index=True)
+        spec = task_named(task).report.load()
+        items = pd.concat([*_ids_apart(runs, spec)], ignore_index=True)
     kept = [run.calls for run in runs if run.calls is not None]
     calls = pd.concat(kept, ignore_index=True) if kept else None
     return TaskRuns(task, items, meta_of(runs), calls)
+
+
+def _ids_apart(runs: Sequence[RunItems], spec: ReportSpec) -> Iterator[pd.DataFrame]:
+    """Yield the runs' items; clusters whose ids name other texts in a run before get own ids.
+
+    Two files may number their items alike; they are no pairs then.
+    """
+    seen: dict[str, str] = {}
+    text, cluster = spec.explorer.before, spec.cluster
+    for run in runs:
+        items = run.items
+        if text in items.columns and len({run.manifest.data.sha256 for run in runs}) > 1:
+            texts = dict(zip(items["sample_id"].astype(str), items[text].astype(str), strict=True))
+            other = {id for id, own in texts.items() if seen.setdefault(id, own) != own}
+            alike = items["sample_id"].astype(str).isin(other)
+            moved = items[cluster].isin(items.loc[alike, cluster])
+            own_ids = {
+                name: items[name]
+                .astype(str)
+                .mask(moved, items[name].astype(str) + f" {run.folder.name}")
+                for name in {"sample_id", cluster}
+            }
+            items = items.assign(**own_ids) if other else items
+        yield items
 
 
 def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFacts:

@@ -113,8 +113,7 @@ app = typer.Typer(
 )
 
 _OBJECTS = 100_000
-"""The number of new objects that triggers garbage collection. With Python's 700 it took a fifth of
-the time to a run's first call, since imported objects stay."""
+"""New objects until garbage is collected; with Python's 700 it took a fifth of a start's time."""
 
 
 @app.callback(invoke_without_command=True)

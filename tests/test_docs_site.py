@@ -202,7 +202,7 @@ FIRST = {
     "add my own dataset": "faq",
     "my own columns": "faq",
     "how much does it cost": "faq",
-    "what does undecided mean": "concepts/contract",
+    "what does undecided mean": "faq",
     "local GGUF model": "models",
     "vllm": "models",
 }

@@ -1,7 +1,8 @@
 """Data to train an editor of stories, in splits that hold out graphs, places and events.
 
 CoBe, sections 3.1 and 3.2. Two types of graph are held out, eight places with all of their rules,
-and in each other place one event with its rules and wordings. The target answer is the story edited
+and in each other place one event with its rules and wordings. Stories to learn from are of the
+other places in turn; easy ones come first. The target answer is the story edited
 in place (`in_place`), in its own words, so that a model learns what to change and not which other
 wordings a file has.
 """
@@ -9,6 +10,7 @@ wordings a file has.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import count, islice
 from pathlib import Path
@@ -20,7 +22,8 @@ from contrafact.families.cobe.in_place import in_place
 from contrafact.families.cobe.phrasing import STATED, framing_named, request_of
 from contrafact.families.cobe.records import GRAPHS
 from contrafact.families.cobe.stories import verdicts
-from contrafact.families.cobe.synth.compose import Cell, draw_rows, line_of
+from contrafact.families.cobe.synth.compose import Cell, NoStory, draw_rows, line_of
+from contrafact.families.cobe.synth.difficulty import LEVELS, Difficulty
 from contrafact.families.cobe.synth.library import Library, bundled_library
 from contrafact.family.training import EditSpec, EditTask
 from contrafact.files.atomic import write_text
@@ -58,6 +61,11 @@ _HELD_EVENTS = {
 _SLOT = re.compile(r"\\\{\w+\\\}")
 _WRONG = "the wrong answer"
 _DEMO = 2**31  # the seed of the demo, which no training has
+_RAMP = 0.25
+"""The share of the answers to learn that are of the easier levels, one after the other."""
+_EASIER = LEVELS[:3]
+_TRIES = 40
+"""How often a block is drawn for a place, until it fits, before the next place has its turn."""
 
 
 def _split_of(row: Mapping[str, Any]) -> str | None:
@@ -97,11 +105,12 @@ def _patterns(name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
 def _tasks(
     pack: PromptPack, split: str, seed: int, number: int, framing: str
 ) -> Iterator[EditTask]:
-    """Draw tasks of a split, one for each story, in the three phrasings in turn."""
+    """Draw tasks of a split endlessly, one for each story, in the three phrasings in turn."""
     request = request_of(pack, framing)
     template = pack.template("cobe/edit", required={"story", "query", "shots"})
     block, last, before = 0, "", ""  # the last answer, and that of another block before it
-    for drawn, (index, row, answer) in enumerate(islice(_stories(split, seed), number)):
+    stories = _lessons(seed, number) if split == "train" else _stories(split, seed)
+    for drawn, (index, row, answer) in enumerate(stories):
         if index != block:
             block, before = index, last
         text, query = row["Variation text"], row["Query"][drawn % len(PHRASINGS)]
@@ -118,11 +127,36 @@ def _tasks(
         last = answer
 
 
-def _stories(split: str, seed: int) -> Iterator[tuple[int, dict[str, Any], str]]:
-    """Draw stories of a split; return for each its block, its row and its edit in place.
+_Story = tuple[int, dict[str, Any], str]
+"""The number of a story's block, its row and its edit in place."""
 
-    For measurements one story of each plot is drawn, so that tasks are independent of each other.
-    """
+
+def _lessons(seed: int, number: int) -> Iterator[_Story]:
+    """Draw stories to learn from, of the training places in turn; the first share is easier."""
+    library, wanted = bundled_library(), Random(f"{seed} train").getrandbits(32)
+    scenes = [scene for scene in library.scenes if scene.name not in _HELD_SCENES]
+    drawn = 0
+    for block in count():
+        turn, place = divmod(block, len(scenes))
+        scene = Random(f"{wanted} {turn}").sample(scenes, len(scenes))[place]
+        step = int(drawn / (_RAMP * number) * len(_EASIER))
+        level = _EASIER[step] if step < len(_EASIER) else Difficulty()
+        one = replace(library, scenes=(scene,))
+        cells = [Cell(scene.domain, graph) for graph in level.graphs if graph not in _HELD_GRAPHS]
+        for again in range(_TRIES):
+            try:
+                rows = draw_rows(one, cells, wanted, turn * _TRIES + again)
+            except NoStory:
+                continue
+            if _split_of(rows[0]) == "train" and all(map(level.fits, rows)):
+                told = [(block, row, answer) for row in rows if (answer := in_place(row))]
+                drawn += len(told)
+                yield from told
+                break
+
+
+def _stories(split: str, seed: int) -> Iterator[_Story]:
+    """Draw one story of each plot of a split, so that measured tasks are independent."""
     library = bundled_library()
     cells = _cells(library, split)
     wanted = "train" if split == "same" else split
@@ -131,8 +165,7 @@ def _stories(split: str, seed: int) -> Iterator[tuple[int, dict[str, Any], str]]
         for row in draw_rows(library, cells, seed_of_split, block):
             if _split_of(row) == wanted and (answer := in_place(row)) is not None:
                 yield block, row, answer
-                if split != "train":
-                    break
+                break
 
 
 def write_held_out(path: Path, n: int) -> None:
@@ -157,7 +190,8 @@ def _passed(source: str, answer: str) -> bool | None:
 
 EDITING = EditSpec(
     presets=Path(__file__).parent / "training_presets",
-    train="drawn stories of four types of graph and ten scenes, without one event of each",
+    train=f"drawn stories of four types of graph and {len(_HELD_EVENTS)} scenes, without one event "
+    "of each",
     splits={
         "same": "nothing: new stories of the graphs, scenes and events of training",
         "graphs": "the types of graph (diamond, hybrid)",

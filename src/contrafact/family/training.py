@@ -118,15 +118,13 @@ class TrainingSpec:
 class EditTask:
     """A text to edit: the prompt, and an answer to learn that is proven right.
 
-    ``source`` is JSON by which the family scores answers; ``wrong`` are wrong answers by kind, such
-    as a copy, whose figures serve for comparison.
+    ``source`` is JSON by which the family scores answers.
     """
 
     id: str
     prompt: str
     answer: str
     source: str
-    wrong: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

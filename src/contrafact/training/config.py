@@ -20,9 +20,9 @@ from contrafact.models.gguf import SMOLLM2, is_pathlike, plain_name, shipped_ada
 __all__ = [
     "ALL_LINEAR",
     "EditConfig",
-    "Learning",
     "Lora",
     "ModelConfig",
+    "Passes",
     "Sampled",
     "TrainConfig",
     "family_words",
@@ -61,7 +61,7 @@ class Lora(ConfigPart):
         return (value,) if isinstance(value, str) else value
 
 
-class Rates(ConfigPart):
+class Learning(ConfigPart):
     """Settings of the steps of learning."""
 
     learning_rate: float = Field(gt=0, description="Rate at the start.")
@@ -79,20 +79,19 @@ class Rates(ConfigPart):
         return self
 
 
-class Learning(Rates):
-    """Settings of a stage of learning by trl."""
+class Passes(Learning):
+    """Settings of a stage that goes over its data until the loss no longer falls (trl)."""
 
-    epochs: float = Field(gt=0, description="Passes over the data.")
+    epochs: float = Field(default=1.0, gt=0, description="Passes over the data.")
     patience: int = Field(
         default=2, ge=1, description="Validations without a better loss before it stops."
     )
 
 
-class WarmUp(Learning):
+class WarmUp(Passes):
     """Settings of the supervised warm-up on given pairs; the loss is on the replies only."""
 
     examples: int | None = Field(default=None, ge=1, description="The most examples; all if empty.")
-    epochs: float = Field(default=1.0, gt=0)
     learning_rate: float = Field(default=5.5e-6, gt=0)
     final_learning_rate: float = Field(default=1.1e-6, ge=0)
 
@@ -145,11 +144,10 @@ class Preferences(ConfigPart):
     )
 
 
-class Dpo(Learning):
+class Dpo(Passes):
     """Settings of direct preference optimisation."""
 
     beta: float = Field(default=0.1, gt=0, description="Penalty for leaving the reference.")
-    epochs: float = Field(default=1.0, gt=0)
     learning_rate: float = Field(default=1e-6, gt=0)
     final_learning_rate: float = Field(default=1e-7, ge=0)
 
@@ -203,15 +201,12 @@ class TrainConfig(ModelConfig):
     )
 
 
-class Supervised(Rates):
+class Supervised(Learning):
     """Settings of learning from proven answers, each once; the loss is on the answers only."""
 
     examples: int = Field(default=8000, ge=16, description="Answers of this piece.")
     total: int | None = Field(
-        default=None,
-        ge=16,
-        description="Answers planned over all pieces, along which the rate falls; if empty, those "
-        "of this piece and of the pieces before.",
+        default=None, ge=16, description="Answers of all pieces; up to this piece if empty."
     )
     learning_rate: float = Field(default=1e-3, gt=0)
     final_learning_rate: float = Field(default=1e-5, ge=0)

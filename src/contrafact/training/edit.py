@@ -85,10 +85,10 @@ class _Teaching(Stages[EditConfig, EditSpec]):
         before = _BASE if self.config.begin is None else _BEFORE
         self._measure(before, self.config.begin or self.config.model)
         self._measure(_TAUGHT, adapter)
-        pieces = read_json(adapter / MET)["pieces"]
-        learned = {_TAUGHT: sum(piece["answers"] for piece in pieces), before: self.begun.answers}
+        met = sum(piece["answers"] for piece in read_json(adapter / MET)["pieces"])
+        learned = {_TAUGHT: met, before: self.begun.answers}
         metrics = _write_results(self.out, learned, self.spec)
-        _write_card(adapter, self.config, self.spec, metrics, pieces)
+        _write_card(adapter, self.config, self.spec, metrics, learned)
         return Taught(adapter, tuple(metrics))
 
     def _identify(self) -> None:
@@ -99,8 +99,6 @@ class _Teaching(Stages[EditConfig, EditSpec]):
         next(self._drawn("train", 16))  # uses the templates
         facts = self.config.model_dump(mode="json", exclude={"prompts"})
         facts["prompts"] = self.pack.used_hash
-        if facts["framing"] == "plain":  # so trainings of versions without framings can go on
-            del facts["framing"]
         check_same(self.out / "training.json", facts, begun=(self.out / "data").is_dir())
 
     def _drawn(self, split: str, number: int) -> Iterator[EditTask]:
@@ -135,12 +133,9 @@ class _Teaching(Stages[EditConfig, EditSpec]):
         causal = self.model_to_train(self.config.model)
 
         def examples(tasks: Sequence[EditTask]) -> list[TokenizedExample]:
-            pairs = [
-                TokenizedExample(
-                    prompt_tokens(causal, task.prompt), text_tokens(causal, task.answer)
-                )
-                for task in tasks
-            ]
+            asked = [prompt_tokens(causal, task.prompt) for task in tasks]
+            told = [text_tokens(causal, task.answer) for task in tasks]
+            pairs = map(TokenizedExample, asked, told)
             return [one for one in pairs if len(one.prompt) + len(one.chosen) <= causal.context]
 
         tasks = self._tasks("train")
@@ -155,11 +150,8 @@ class _Teaching(Stages[EditConfig, EditSpec]):
 
     def _measure(self, step: str, model: str | Path) -> None:
         def work(folder: Path) -> None:
-            tasks = {
-                f"{split} {task.id}": task
-                for split in self.spec.splits
-                for task in self._tasks(split)
-            }
+            splits = self.spec.splits
+            tasks = {f"{one} {task.id}": task for one in splits for task in self._tasks(one)}
             with self.work(folder, f"{step}: answers", len(tasks)) as (journal, advance):
                 replies = generate_replies(
                     self.model(model),
@@ -171,8 +163,7 @@ class _Teaching(Stages[EditConfig, EditSpec]):
                 )
             rows = []
             for key, task in tasks.items():
-                reply = replies[key]
-                text = reply.text.strip()
+                reply, text = replies[key], replies[key].text.strip()
                 passed = self.spec.passed(task.source, text) if reply.ended else None
                 asked = {"split": key.partition(" ")[0], "id": task.id, "prompt": task.prompt}
                 rows.append({**asked, "reply": text, "ended": reply.ended, "passed": passed})
@@ -204,16 +195,9 @@ def _write_results(out: Path, learned: Mapping[str, int], spec: EditSpec) -> lis
             passed = [row["passed"] for row in answers[step] if row["split"] == split]
             row = {"checkpoint": step, "examples": learned[step], "split": split}
             metrics.append({**row, **_shares(passed)})
-    for kind_of_answer, by_split in _references(out, spec).items():
-        metrics += [
-            {"checkpoint": kind_of_answer, "examples": None, "split": split, **_shares(passed)}
-            for split, passed in by_split.items()
-        ]
     write_frame(pd.DataFrame(metrics), out / "metrics.csv")
-    compared = [
-        {"checkpoint": _TAUGHT, "split": split, **_gain(before, taught, split)}
-        for split in spec.splits
-    ]
+    pairs = {split: _gain(before, taught, split) for split in spec.splits}
+    compared = [{"checkpoint": _TAUGHT, "split": split, **pairs[split]} for split in pairs]
     write_frame(pd.DataFrame(compared), out / "compared.csv")
     return metrics
 
@@ -221,26 +205,9 @@ def _write_results(out: Path, learned: Mapping[str, int], spec: EditSpec) -> lis
 def _shares(passed: Sequence[bool | None]) -> dict[str, Any]:
     """Return the counts of verdicts, and the share of proven answers with a 95% interval."""
     share = clustered_proportion([float(verdict is True) for verdict in passed])
-    return {
-        "n": len(passed),
-        "right": passed.count(True),
-        "wrong": passed.count(False),
-        "open": passed.count(None),
-        "share": share.estimate,
-        "low": share.low,
-        "high": share.high,
-    }
-
-
-def _references(out: Path, spec: EditSpec) -> dict[str, dict[str, list[bool | None]]]:
-    """Return the proofs' verdicts on the tasks' reference and wrong answers, by kind and split."""
-    proven: dict[str, dict[str, list[bool | None]]] = {}
-    for split in spec.splits:
-        for task in read_lines(out / "data" / f"{split}.jsonl"):
-            for kind, text in {"reference": task["answer"], **task["wrong"]}.items():
-                passed = proven.setdefault(kind, {}).setdefault(split, [])
-                passed.append(spec.passed(task["source"], text))
-    return proven
+    counts = {"right": passed.count(True), "wrong": passed.count(False), "open": passed.count(None)}
+    bounds = {"share": share.estimate, "low": share.low, "high": share.high}
+    return {"n": len(passed), **counts, **bounds}
 
 
 def _gain(base: Sequence[_Row], taught: Sequence[_Row], split: str) -> dict[str, Any]:
@@ -255,26 +222,23 @@ def _gain(base: Sequence[_Row], taught: Sequence[_Row], split: str) -> dict[str,
 
 
 def _write_card(
-    adapter: Path,
-    config: EditConfig,
-    spec: EditSpec,
-    metrics: Sequence[_Row],
-    pieces: Sequence[_Row],
+    adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequence[_Row], learned: _Row
 ) -> None:
     """Write the model card of the adapter, with its training data and its measured figures."""
-    met = "; ".join(f"{piece['answers']:,} of seed {piece['seed']}" for piece in pieces)
-    of = f" in {len(pieces)} pieces ({met})" if len(pieces) > 1 else f", seed {config.seed}"
-    before = _BASE if config.begin is None else _BEFORE
+    met = [
+        f"{one['answers']:,} of seed {one['seed']}" for one in read_json(adapter / MET)["pieces"]
+    ]
+    before = next(reversed(learned))
     lines = [
         f"# An editor taught by proof: {config.family}",
         "",
         f"An adapter of rank {config.lora.r} for `{config.model}`, by contrafact {__version__}. It "
-        f"was trained on {spec.train}: {sum(piece['answers'] for piece in pieces):,} proven "
-        f"answers{of}. Requests, in the last training and in the figures, are put as "
+        f"was trained on {spec.train}: {learned[_TAUGHT]:,} proven answers ({met}). "
+        "Requests, in the last training and in the figures, are put as "
         f"`{config.framing}`: ask it so (`--framing {config.framing}`).",
         "",
         "| held out | proven right | of | 95% interval | open "
-        f"| {'base model' if before == _BASE else 'before this piece'} |",
+        f"| {'base model' if before == _BASE else 'before the last'} |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for split, about in spec.splits.items():

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
 from contrafact.models.whitebox.weights import CausalModel, load_causal, quietly
-from contrafact.training.config import ALL_LINEAR, Learning, Lora, ModelConfig, TrainConfig
+from contrafact.training.config import ALL_LINEAR, Lora, ModelConfig, Passes, TrainConfig
 
 if TYPE_CHECKING:
     import torch
@@ -125,7 +125,7 @@ def fine_tune(
     train: Sequence[TokenizedExample],
     validation: Sequence[TokenizedExample],
     config: ModelConfig,
-    learning: Learning,
+    learning: Passes,
     folder: Path,
     steps: Steps = lambda done, total: None,
 ) -> list[Loss]:
@@ -159,7 +159,7 @@ def fine_tune(
 
 
 def _learner(
-    causal: CausalModel, config: ModelConfig, learning: Learning, steps: Steps
+    causal: CausalModel, config: ModelConfig, learning: Passes, steps: Steps
 ) -> dict[str, Any]:
     """Return the model, tokenizer, adapter and callbacks as arguments of trl's trainers."""
     return {
@@ -241,7 +241,7 @@ def _own_tokens(pad: int) -> Any:
 
 
 def _arguments(
-    device: "torch.device", config: ModelConfig, learning: Learning, folder: Path
+    device: "torch.device", config: ModelConfig, learning: Passes, folder: Path
 ) -> dict[str, Any]:
     return {
         "output_dir": str(folder / _CHECKPOINTS),
@@ -277,7 +277,7 @@ def _arguments(
     }
 
 
-def _callbacks(learning: Learning, steps: Steps) -> list[Any]:
+def _callbacks(learning: Passes, steps: Steps) -> list[Any]:
     """Return callbacks for early stopping, progress, and an error if the loss is NaN."""
     from transformers import EarlyStoppingCallback, TrainerCallback
 

@@ -10,6 +10,7 @@ wordings a file has.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import count, islice
@@ -59,13 +60,11 @@ _HELD_EVENTS = {
 }
 """By training place, the event that is held out with its rules; it occurs in many stories."""
 _SLOT = re.compile(r"\\\{\w+\\\}")
-_WRONG = "the wrong answer"
 _DEMO = 2**31  # the seed of the demo, which no training has
 _RAMP = 0.25
 """The share of the answers to learn that are of the easier levels, one after the other."""
-_EASIER = LEVELS[:3]
-_TRIES = 40
-"""How often a block is drawn for a place, until it fits, before the next place has its turn."""
+_LEVELS = (*LEVELS[:3], Difficulty())
+_TRIES = 40  # of a block for a place, until the next place has its turn
 
 
 def _split_of(row: Mapping[str, Any]) -> str | None:
@@ -108,51 +107,34 @@ def _tasks(
     """Draw tasks of a split endlessly, one for each story, in the three phrasings in turn."""
     request = request_of(pack, framing)
     template = pack.template("cobe/edit", required={"story", "query", "shots"})
-    block, last, before = 0, "", ""  # the last answer, and that of another block before it
     stories = _lessons(seed, number) if split == "train" else _stories(split, seed)
-    for drawn, (index, row, answer) in enumerate(stories):
-        if index != block:
-            block, before = index, last
+    for drawn, (row, answer) in enumerate(stories):
         text, query = row["Variation text"], row["Query"][drawn % len(PHRASINGS)]
-        wrong = {"copy": text, _WRONG: row["Wrong answers"][0]["text"]}
-        if before:
-            wrong["another story's answer"] = before
-        yield EditTask(
-            id=f"{split}-{drawn}",
-            prompt=template.render(story=delimit(text), query=delimit(request(query)), shots=[]),
-            answer=answer,
-            source=line_of(row),
-            wrong=wrong,
-        )
-        last = answer
+        prompt = template.render(story=delimit(text), query=delimit(request(query)), shots=[])
+        yield EditTask(f"{split}-{drawn}", prompt, answer, source=line_of(row))
 
 
-_Story = tuple[int, dict[str, Any], str]
-"""The number of a story's block, its row and its edit in place."""
+_Story = tuple[dict[str, Any], str]
+"""A story's row and its edit in place."""
 
 
 def _lessons(seed: int, number: int) -> Iterator[_Story]:
     """Draw stories to learn from, of the training places in turn; the first share is easier."""
-    library, wanted = bundled_library(), Random(f"{seed} train").getrandbits(32)
+    library, wanted, drawn = bundled_library(), Random(f"{seed} train").getrandbits(32), 0
     scenes = [scene for scene in library.scenes if scene.name not in _HELD_SCENES]
-    drawn = 0
-    for block in count():
-        turn, place = divmod(block, len(scenes))
-        scene = Random(f"{wanted} {turn}").sample(scenes, len(scenes))[place]
-        step = int(drawn / (_RAMP * number) * len(_EASIER))
-        level = _EASIER[step] if step < len(_EASIER) else Difficulty()
-        one = replace(library, scenes=(scene,))
-        cells = [Cell(scene.domain, graph) for graph in level.graphs if graph not in _HELD_GRAPHS]
-        for again in range(_TRIES):
-            try:
-                rows = draw_rows(one, cells, wanted, turn * _TRIES + again)
-            except NoStory:
-                continue
-            if _split_of(rows[0]) == "train" and all(map(level.fits, rows)):
-                told = [(block, row, answer) for row in rows if (answer := in_place(row))]
-                drawn += len(told)
-                yield from told
-                break
+    for turn in count():
+        for scene in Random(f"{wanted} {turn}").sample(scenes, len(scenes)):
+            level = _LEVELS[min(int(drawn / (_RAMP * number) * 3), 3)]
+            cells = [Cell(scene.domain, one) for one in level.graphs if one not in _HELD_GRAPHS]
+            here = replace(library, scenes=(scene,))
+            for again in range(_TRIES):
+                with suppress(NoStory):
+                    rows = draw_rows(here, cells, wanted, turn * _TRIES + again)
+                    if _split_of(rows[0]) == "train" and all(map(level.fits, rows)):
+                        told = [(row, answer) for row in rows if (answer := in_place(row))]
+                        drawn += len(told)
+                        yield from told
+                        break
 
 
 def _stories(split: str, seed: int) -> Iterator[_Story]:
@@ -164,13 +146,13 @@ def _stories(split: str, seed: int) -> Iterator[_Story]:
     for block in count():
         for row in draw_rows(library, cells, seed_of_split, block):
             if _split_of(row) == wanted and (answer := in_place(row)) is not None:
-                yield block, row, answer
+                yield row, answer
                 break
 
 
 def write_held_out(path: Path, n: int) -> None:
     """Write the demo's stories, which are in no split for training or measurement."""
-    rows = (row for _, row, _ in islice(_stories("all", _DEMO), n))
+    rows = (row for row, _ in islice(_stories("all", _DEMO), n))
     write_text(path, "".join(f"{line_of(row)}\n" for row in rows))
 
 

@@ -375,7 +375,7 @@ def synth(
         seed: Seed of the draw.
         graph: Only this type: chain, collider, correlated, diamond, fork or hybrid.
         domain: Only this domain.
-        difficulty: Only stories of this level, 0 (easy) to 6.
+        difficulty: Only stories of this level, 0 (easy) to 5.
         private_lexicon: A folder with rules of your own.
         out: A file to write as well: JSON, or JSON Lines.
 
@@ -428,8 +428,8 @@ def stories(
 
     Args:
         seed: The same seed and difficulty give the same tasks.
-        difficulty: A level, 0 to 6, or ranges by name: ``graphs``, ``facts``, ``words``,
-            ``connectors``, ``phrasings``, ``places``, ``suppositions``, ``cause_told``, ``traps``,
+        difficulty: A level, 0 to 5, or ranges by name: ``graphs``, ``facts``, ``words``,
+            ``connectors``, ``phrasings``, ``suppositions``, ``cause_told``, ``traps``,
             ``least_traps``, ``apart``. All stories by default.
         form: ``conjunction``: 1 if every criterion passes; ``share``: the share that passes.
         framing: How the request is put: ``plain``, as in the paper, or ``stated:1`` to

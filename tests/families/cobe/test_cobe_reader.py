@@ -127,6 +127,18 @@ def test_what_is_implied_and_not_said_is_not_denied_and_needs_no_second_reading(
     assert question(subject | {"readings": [reply(change=silent)]}) is None
 
 
+@pytest.mark.parametrize("before", ["", "No "])
+def test_words_that_are_the_other_outcome_open_the_fact(before):
+    """A slip: "A", quoted with the words of B. With more words they may deny B."""
+    asked = next(one for one in asked_facts(facts(), "", 0) if "a" in one.shown)
+    words = f"{before}{asked.shown['b']}"
+    for holds, told in (("A", bool(before)), ("B", True)):
+        answer = {"fact": asked.label, "holds": holds, "words": words}
+        read = read_reply(json.dumps({"facts": [answer], "links": []}), [asked], f"{words}.")
+        assert isinstance(read, ToldReading)
+        assert (asked.name in read.told) == told
+
+
 @pytest.mark.parametrize("words", ["a", "e", "t wa", "ther telling", ""])
 def test_a_quotation_is_of_whole_words(words):
     def letters(fact, answer):
@@ -196,6 +208,11 @@ def test_a_link_is_decided_by_its_sign_and_open_where_it_joins_something_else():
         ("Frost had split the pipe, so the hall was dark.", "so the hall was dark", False),
         ("So the hall was dark.", "So the hall was dark", False),
         ("The bill was 3.5 pounds, so the hall was dark.", "so the hall was dark", False),
+        (
+            "Rain had drowned the fuses, so the hall was dark. Frost came, so the hall was dark.",
+            "so the hall was dark",
+            False,
+        ),
     ],
 )
 def test_a_reason_outside_the_facts_is_left_to_the_sentence_of_the_story(kept, quoted, clear):

@@ -65,7 +65,6 @@ def test_iterating_drawing_ahead_and_indexing_give_the_same_tasks():
         ({"graphs": ("ring",)}, "no graph type 'ring'"),
         ({"traps": ("luck",)}, "no trap 'luck'"),
         ({"traps": ("far",), "least_traps": 2}, "least_traps is 2 of 1"),
-        ({"places": 3}, "places is 3"),
         ({"phrasings": "D"}, "phrasings is 'D'"),
         ({"words": (1, 5)}, "no story of this difficulty"),
     ],

@@ -51,7 +51,7 @@ class CobeExamOptions(ReaderOptions):
     )
     level: int | None = Field(
         default=None,
-        description="Draw stories of this level, 0 (easy) to 6; of every kind if not given.",
+        description="Draw stories of this level, 0 (easy) to 5; of every kind if not given.",
         json_schema_extra={"metavar": "L"},
     )
     retold: bool | None = Field(

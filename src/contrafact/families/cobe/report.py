@@ -400,7 +400,7 @@ SPEC = ReportSpec(
     ),
     how=tuple(report_terms(_PAPER).items()),
     records={f"{VERIFIER}proof": RECORD},
-    harder="draw harder stories (`contrafact cobe synth --level 6 --n 200 --out FILE`), or more",
+    harder="draw larger stories (`contrafact cobe synth --level 5 --n 200 --out FILE`), or more",
     terminal=(
         TerminalColumn("accuracy", "valid", "Acc. %"),
         TerminalColumn("accuracy_spread", "valid", "± phrasings", rank=1),

@@ -32,7 +32,7 @@ class _Options(Options):
     )
     domain: str | None = option(None, 'Only this domain, as in "Engineering".', metavar="D")
     level: int | None = option(
-        None, "Only stories of this level, 0 (easy) to 6; of every kind if not given.", metavar="L"
+        None, "Only stories of this level, 0 (easy) to 5; of every kind if not given.", metavar="L"
     )
     private_lexicon: Path | None = option(
         None, "Rules of your own, for a private split; see docs/synth-private.md.", metavar="DIR"

@@ -57,7 +57,7 @@ class _Options(WriterOptions):
     )
     domain: str | None = option(None, 'Only this domain, as in "Engineering".', metavar="D")
     level: int | None = option(
-        None, "Only structures of this level, 0 (easy) to 6; small ones if not given.", metavar="L"
+        None, "Only structures of this level, 0 (easy) to 5; small ones if not given.", metavar="L"
     )
 
 

@@ -48,6 +48,7 @@ _LEANS = re.compile(
     r"because of|that|this|which|it)\b"
 )
 """How a sentence begins that gives its reason or its contrast in the one before it."""
+_ENDS = " .,;:!?\"'"
 _MARKS = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "\u00a0": " "})
 
 
@@ -114,9 +115,10 @@ def read_reply(
 ) -> ToldReading | str:
     """Return the reading of a response in a reader's reply, or why the reply cannot be used.
 
-    A fact is unread if its quoted words are not in the response, or if it has two answers or an
-    unknown one. If a link's words are not in the response, it is unclear what is joined; so it is
-    if the link joins what is no fact, unless its sentence stands in the ``story`` too.
+    A fact is unread if its quoted words are not in the response or are its other outcome, or if
+    it has two answers or an unknown one. If a link's words are not in the response, it is unclear
+    what is joined; so it is if the link joins what is no fact, unless its sentence stands in the
+    ``story`` too.
     """
     read = read_json_object(reply)
     if read.value is None:
@@ -144,6 +146,8 @@ def read_reply(
             unread[fact.name] = f"the reader answered '{str(answer.get('holds'))[:20]}'"
         elif values and not _quoted(words, source):
             unread[fact.name] = "the words that the reader quotes are not in the response"
+        elif _says_other(fact, str(answer.get("holds")), str(words)):
+            unread[fact.name] = "the words that the reader quotes are the other outcome"
         else:
             told[fact.name] = values
             del unread[fact.name]
@@ -159,6 +163,12 @@ def _values(fact: AskedFact, holds: str) -> frozenset[Value | None] | None:
         ways = set(fact.outcomes.values())
         return frozenset(ways if len(ways) == 2 else ("up", "down"))
     return {"open": frozenset((None,)), "unsaid": frozenset()}.get(holds)
+
+
+def _says_other(fact: AskedFact, holds: str, words: str) -> bool:
+    """Return whether the quoted words are the clause of the outcome that was not named."""
+    other = fact.shown.get({"A": "b", "B": "a"}.get(holds, ""))
+    return other is not None and _plain(words).strip(_ENDS) == _plain(other)
 
 
 def _claims(
@@ -195,10 +205,15 @@ def _claims(
 
 
 def _from_story(words: str, source: str, story: str) -> bool:
-    """Return whether a story has the sentence of these words, and it leans on no other sentence."""
-    place = source.find(_plain(words).strip(" .,;:!?\"'"))
-    if place < 0:
-        return False
+    """Return whether a story has the sentence of these words, and it leans on no other sentence.
+
+    Where the words stand more than once, this has to hold for each of their sentences.
+    """
+    places = [found.start() for found in re.finditer(re.escape(_plain(words).strip(_ENDS)), source)]
+    return bool(places) and all(_in_story(place, source, story) for place in places)
+
+
+def _in_story(place: int, source: str, story: str) -> bool:
     start = max((found.end() for found in _STOP.finditer(source, 0, place)), default=0)
     end = next((found.start() for found in _STOP.finditer(source, place)), len(source))
     return source[start:end] in story and not _LEANS.match(source, start)
@@ -216,7 +231,7 @@ def _quoted(words: object, source: str) -> bool:
     """Return whether a text holds these whole words in order; an ellipsis stands for a gap."""
     if not isinstance(words, str):
         return False
-    parts = [part.strip(" .,;:!?\"'") for part in _GAP.split(_plain(words))]
+    parts = [part.strip(_ENDS) for part in _GAP.split(_plain(words))]
     parts = [part for part in parts if part]
     at = 0
     for part in parts:

@@ -253,12 +253,7 @@ def draw_rows(
     for attempt in range(_TRIES):
         rng = Random(f"{seed} {index} {again} {attempt}")
         scene = scenes[(attempt // _TRIES_OF_SCENE + again // _FITS_OF_SCENE) % len(scenes)]
-        other = None
-        if wanted is not None and wanted.places > 1:
-            if len(scenes) < wanted.places:
-                break
-            other = rng.choice([one for one in scenes if one is not scene])
-        plot = draw_plot(library, scene, cell.graph, rng, wanted, other, focus)
+        plot = draw_plot(library, scene, cell.graph, rng, wanted, focus)
         block = None if plot is None else draw_block(plot, rng, wanted, focus)
         if block is None:
             continue

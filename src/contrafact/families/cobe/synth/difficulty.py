@@ -16,7 +16,7 @@ from contrafact.families.cobe.synth.prove import situation_of
 
 __all__ = ["LEVELS", "TRAPS", "Difficulty", "level_named"]
 
-_OF_STRUCTURE = ("places", "suppositions", "cause_told", "traps", "least_traps", "apart")
+_OF_STRUCTURE = ("suppositions", "cause_told", "traps", "least_traps", "apart")
 """The parameters that the drawing of a story's structure has to know."""
 TRAPS: Mapping[str, str] = {
     "suffices": "a cause changes, and its effect stays: another cause decides it anyway",
@@ -36,13 +36,11 @@ class Difficulty:
 
     Attributes:
         graphs: Types of causal graph.
-        facts: How many facts the causal model of a story has, 3 to 14; more than 11 need two
-            places.
+        facts: How many facts the causal model of a story has, 3 to 11.
         words: How long a story is, in words, some 30 to 300.
         connectors: How many causes a story tells by a connector, 0 to 3; others follow from its
             rules.
         phrasings: In which of the three phrasings of a query tasks are asked, in turn.
-        places: In how many places a story is set, 1 or 2, each with its rules.
         suppositions: How many facts are supposed to be otherwise, 1 to 3.
         cause_told: Whether the story tells a cause of what is supposed; either if not given.
         traps: What the situation may hold of `TRAPS`; ``least_traps`` is how many of them at least.
@@ -54,7 +52,6 @@ class Difficulty:
     words: tuple[int, int] = (1, 250)
     connectors: tuple[int, int] = (0, 4)
     phrasings: str = "ABC"
-    places: int = 1
     suppositions: tuple[int, int] = (1, 3)
     cause_told: bool | None = None
     traps: tuple[str, ...] = tuple(TRAPS)
@@ -79,8 +76,6 @@ class Difficulty:
                 f"phrasings is {self.phrasings!r}, not letters of ABC",
                 hint='use for example phrasings="AB"',
             )
-        if self.places not in (1, 2):
-            raise InputError(f"places is {self.places}", hint="a story has 1 or 2")
         if not 0 <= self.least_traps <= len(self.traps):
             raise InputError(
                 f"least_traps is {self.least_traps} of {len(self.traps)}",
@@ -136,16 +131,6 @@ LEVELS: tuple[Difficulty, ...] = (
         suppositions=(2, 3),
         traps=_COUNTED,
         least_traps=2,
-        apart=True,
-    ),
-    Difficulty(
-        graphs=("hybrid",),
-        facts=(12, 14),
-        words=(1, 500),
-        places=2,
-        suppositions=(2, 3),
-        traps=_COUNTED,
-        least_traps=3,
         apart=True,
     ),
 )

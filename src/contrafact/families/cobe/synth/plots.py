@@ -5,13 +5,11 @@ numbers are drawn. No event lies between two that are told without being told it
 rules that a story leaves out change nothing in it. CoBe, figure 3 and table 4.
 """
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
 from random import Random
-from typing import Any
 
 from contrafact.causal.model import Graph
 from contrafact.families.cobe.synth.difficulty import Difficulty
@@ -25,11 +23,6 @@ _COMMON = "u_common"
 _SIZES = {3: 1.0, 4: 3.0, 5: 4.0, 6: 2.0, 7: 0.7}
 """How likely a plot is to tell so many variables, events that nothing touches apart; where more are
 asked for, all sizes are equally likely."""
-_SLOT = re.compile(r"\{(?!n\})(\w+)\}")
-_SECOND = "2"
-"""Stands behind the names of the second of two places."""
-_PAIRS = 60
-"""How often parts of two places are tried together."""
 _SHIELDED, _OPEN, _ASIDE = 0.75, 0.25, 0.5
 """The shares of plots: one of its events can be held back by a latent, where the rules know such;
 no text then says whether the latent is there; an event is told that nothing touches."""
@@ -253,24 +246,16 @@ def draw_plot(
     graph: str,
     rng: Random,
     wanted: Difficulty | None = None,
-    other: Scene | None = None,
     focus: str = "",
 ) -> Plot | None:
     """Return a random plot of a place and a type of graph; None if the place has none.
 
-    ``other`` is a second place, whose rules stand beside those of the first; ``focus`` is the trap
-    that it has to have room for.
+    ``focus`` is the trap that it has to have room for.
     """
     low, high = wanted.facts if wanted else (0, max(_SIZES))
     large = high > max(_SIZES)
     if large:  # so many facts in all, those that nothing touches among them
         low = high = rng.randint(low, high)
-    if other is not None:
-        drawn = _pair_of(scene, other, graph, (low, high), rng, focus)
-        if drawn is None:
-            return None
-        scene, part = drawn
-    elif large:
         parts = [
             one
             for one in _parts(scene, high).get(graph, ())
@@ -334,101 +319,12 @@ def draw_plot(
             noises[f"u_{name}"] = 2
             gates[name] = Gate("root", (), source=f"u_{name}")
     words = {slot: rng.choice(choice) for slot, choice in library.names.items()}
-    for slot, choice in library.names.items() if other is not None else ():
-        words[f"{slot}{_SECOND}"] = rng.choice([word for word in choice if word != words[slot]])
     hedged = bool(latents) and focus != "held back" and rng.random() < _OPEN
     plot = Plot(
         scene, graph, events, latents, gates, measure, quantity, common, hedged, noises, words
     )
     _unfold(plot)
     return plot
-
-
-def _pair_of(
-    first: Scene, second: Scene, graph: str, facts: tuple[int, int], rng: Random, focus: str
-) -> tuple[Scene, _Part] | None:
-    """Return two places as one, and parts of both that together have this type of graph."""
-    scene = _joined(first, second)
-    if scene is None:
-        return None
-    low, high = facts
-    sides = [[p for ps in _parts(one, high).values() for p in ps] for one in (first, second)]
-    for _ in range(_PAIRS):
-        one, two = (rng.choice(parts) for parts in sides)
-        size = one.size + two.size
-        if (one.quantity and two.quantity) or (one.common and two.common):
-            continue
-        if not low - 2 <= size <= high:
-            continue
-        names = (*one.names, *map(_second, two.names))
-        quantity = one.quantity or (two.quantity and _second(two.quantity))
-        common = one.common
-        if two.common is not None:
-            common = (_second(two.common[0]), _second(two.common[1]), _second(two.common[2]))
-        parents = {n: [c for c in names if c in scene.events[n].links] for n in names}
-        if quantity:
-            parents[quantity] = [c for c in names if c in scene.quantities[quantity].links]
-        part = _Part(names, quantity, common)
-        hidden = [common[:2]] if common else []
-        if part.has_room(focus) and graph_name(parents, hidden) == graph:
-            return scene, part
-    return None
-
-
-def _second(name: str) -> str:
-    return f"{name}{_SECOND}"
-
-
-@lru_cache(maxsize=1024)
-def _joined(first: Scene, second: Scene) -> Scene | None:
-    """Return two places as one, with names of their own; None if something would read alike."""
-    other = _renamed(second)
-    events = {
-        _second(name): replace(event, name=_second(name), links=_links(event))
-        for name, event in other.events.items()
-    }
-    quantities = {
-        _second(name): replace(quantity, name=_second(name), links=_links(quantity))
-        for name, quantity in other.quantities.items()
-    }
-    texts = [set(_texts(one)) for one in (first, other)]
-    if not texts[0].isdisjoint(texts[1]):
-        return None
-    return Scene(
-        f"{first.name}+{second.name}",
-        first.domain,
-        tuple(f"{one} {two}" for one in first.openings for two in other.openings),
-        (),
-        {**first.events, **events},
-        {**first.quantities, **quantities},
-    )
-
-
-def _links(effect: Event | Quantity) -> Any:
-    return {_second(cause): link for cause, link in effect.links.items()}
-
-
-def _renamed(value: Any) -> Any:
-    """Return a place, or a part of it, with other slots for names."""
-    if isinstance(value, str):
-        return _SLOT.sub(rf"{{\g<1>{_SECOND}}}", value)
-    if isinstance(value, tuple):
-        return tuple(map(_renamed, value))
-    if isinstance(value, Mapping):
-        return {name: _renamed(part) for name, part in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: _renamed(getattr(value, f.name)) for f in fields(value)})
-    return value
-
-
-def _texts(scene: Scene) -> list[str]:
-    """Return every wording by which something of a place is known."""
-    events = scene.events.values()
-    pairs = [pair for event in events for pair in event.wordings]
-    pairs += [pair for event in events for link in event.links.values() for pair in link.shields]
-    texts = [clause.stated for pair in pairs for clause in pair]
-    texts += [noun for event in events for pair in event.nouns for noun in pair]
-    return texts + [text for quantity in scene.quantities.values() for text in quantity.says]
 
 
 def _measure(

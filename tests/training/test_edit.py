@@ -232,13 +232,13 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(tmp_path, reader):
 
 
 @pytest.mark.slow
-def test_a_training_by_the_paper_s_request_is_one_of_before_framings(tmp_path, reader):
+def test_a_training_records_how_requests_are_put(tmp_path, reader):
     config = written(tmp_path, reader)
-    for framing, recorded in (("plain", None), ("stated", "stated:1"), (None, "stated:1")):
+    for framing, recorded in (("plain", "plain"), ("stated", "stated:1"), (None, "stated:1")):
         out = tmp_path / f"{framing}"
         with pytest.raises(KeyboardInterrupt):
             run(config, out, ("tasks", 1), framing=framing)
-        assert json.loads((out / "training.json").read_text())["facts"].get("framing") == recorded
+        assert json.loads((out / "training.json").read_text())["facts"]["framing"] == recorded
     with pytest.raises(InputError, match="no framing 'stated:4'"):
         run(config, tmp_path / "none", framing="stated:4")
 

@@ -182,7 +182,7 @@ def _mark(task: EditTask) -> str:
 _Row = Mapping[str, Any]
 
 
-def _write_results(out: Path, learned: Mapping[str, int], spec: EditSpec) -> list[dict[str, Any]]:
+def _write_results(out: Path, learned: dict[str, int], spec: EditSpec) -> list[dict[str, Any]]:
     """Write ``metrics.csv`` and ``compared.csv``, and return the rows of the first.
 
     ``learned`` has the number of answers met by the taught model, and by the one before it.
@@ -222,7 +222,11 @@ def _gain(base: Sequence[_Row], taught: Sequence[_Row], split: str) -> dict[str,
 
 
 def _write_card(
-    adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequence[_Row], learned: _Row
+    adapter: Path,
+    config: EditConfig,
+    spec: EditSpec,
+    metrics: Sequence[_Row],
+    learned: dict[str, int],
 ) -> None:
     """Write the model card of the adapter, with its training data and its measured figures."""
     met = [

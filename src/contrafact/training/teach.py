@@ -25,7 +25,7 @@ MET = "met.json"
 """In an adapter's folder: the pieces of its training, and the fingerprints of their stories."""
 _STATE, _WEIGHTS = "state.pt", "adapter_model.safetensors"
 _WARM_UP = 16  # steps of a new optimizer
-_HINT = "name the folder of an adapter that train edit wrote, or smollm2-135m-cobe"
+_HINT = "name the folder of an adapter that train edit wrote, or one that ships"
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def _step(
             disable_input_dtype_casting(model, lower),
         ):
             batch, shared = examples[start : start + size], not (learns and config.save_memory)
-            loss = summed_loss(model, batch, shared=shared) / tokens
+            loss: Any = summed_loss(model, batch, shared=shared) / tokens
         if learns:
             loss.backward()
         total += float(loss.detach())

@@ -13,9 +13,9 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib import pyplot as plt
 
-from contrafact.stats.intervals import wilson_bounds  # noqa: E402
+from contrafact.stats.intervals import wilson_bounds
 
 HERE = Path(__file__).parent
 NAMES = {

@@ -125,7 +125,7 @@ class TestPage:
         text = "".join(read(page).text)
         for fact in (
             "no opportunity was written",
-            "9f2c9f2c9f2c9f2c",
+            "finforce/generate 41b8a0c3",
             "812,345 in",
             "temperature 0.0",
         ):

@@ -22,8 +22,9 @@ from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.diff import RunDiff, diff_runs, match_systems, verdict_of
 from contrafact.report.diff_tables import diff_json
 from contrafact.report.estimates import prepare_items
-from contrafact.report.frames import TaskRuns
+from contrafact.report.frames import TaskRuns, read_tasks
 from contrafact.report.regression import Check, check_runs, find_regressions, parse_check
+from contrafact.report.words import run_facts
 from contrafact.runs.folder import read_manifest, read_prompts
 
 ROOT = Path(__file__).parents[2]
@@ -138,6 +139,29 @@ class TestFigures:
         ours = [flip["direction"] for flip in compared.flips]
         assert len(ways) == len(ours)
         assert back.flip_counts["improved"].tolist() == compared.flip_counts["worsened"].tolist()
+
+
+@pytest.mark.parametrize("text", ["1", "2"])
+def test_a_template_that_one_run_uses_in_addition_is_named_and_is_no_other_prompt(
+    items: pd.DataFrame, tmp_path: Path, quick_contrafact: Any, text: str
+) -> None:
+    own = items[items["system"].eq(FIRST)]
+    packs = [
+        {"name": "default", "hash": str(len(templates)), "templates": templates}
+        for templates in ({"f/a": "1", "f/b": "1"}, {"f/a": "1", "f/b": text, "f/c": "3"})
+    ]
+    runs = [make_run(tmp_path / n, own, pack=pack) for n, pack in zip("ab", packs, strict=True)]
+    (task,) = read_tasks(runs)
+    first, second = ([one for one in run.notes if "prompts" in one] for run in task.meta.runs)
+    other = "the same texts" if text == "1" else "other texts of f/b"
+    assert not first
+    assert second == [f"Of the prompts that a uses as well: {other}; b uses f/c in addition."]
+    shown = dict(run_facts(task.meta.runs[1], task.spec))
+    assert shown["Prompt pack"] == "default"
+    assert shown["Its templates used"] == f"f/a 1, f/b {text}, f/c 3"
+    said = quick_contrafact("diff", *map(str, runs)).stdout
+    assert "prompt added: f/c" in said and "settings: the same" in said
+    assert ("prompts: the same where both runs use a template" in said) == (text == "1")
 
 
 class TestSharedItems:

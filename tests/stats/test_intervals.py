@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -182,6 +184,62 @@ def test_a_perfect_score_gets_the_exact_bounds_of_its_clusters():
     assert bounds(none) == pytest.approx((0.0, 1.0 - exact.low))
     uneven = cluster_bootstrap(np.ones(40), labels, weights=[*[50.0] * 2, *[1.0] * 38], rng=rng())
     assert uneven.low < full.low
+
+
+def highest(failed: np.ndarray, labels: np.ndarray) -> float:
+    return cluster_bootstrap(failed, labels, rng=rng()).high
+
+
+@pytest.mark.parametrize("items", [5, 12, 36, 80])
+def test_of_independent_outcomes_more_failures_never_bound_the_rate_lower(items):
+    labels = np.arange(items)
+    tops = [highest(labels < k, labels) for k in range(items + 1)]
+    assert all(low <= high + 1e-12 for low, high in pairwise(tops))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(5, 30), st.integers(1, 6), st.data())
+def test_failures_never_bound_the_rate_lower_than_none_or_far_below_a_part_of_them(
+    clusters, size, data
+):
+    labels = np.repeat(np.arange(clusters), size)
+    order = np.arange(len(labels))  # whole clusters after each other, or outcomes anywhere
+    if data.draw(st.booleans()):
+        order = rng(data.draw(st.integers(0, 99))).permutation(order)
+    fewer, more = sorted(data.draw(st.tuples(*[st.integers(1, len(labels))] * 2)))
+    none, some, further = (highest(order < k, labels) for k in (0, fewer, more))
+    assert none <= some + 1e-12 and none <= further + 1e-12
+    assert some <= further + 0.04  # a failure in a cluster that had none shows less resemblance
+
+
+def test_one_failure_of_36_in_12_stories_is_bounded_no_lower_than_none_of_36():
+    labels = np.repeat(np.arange(12), 3)
+    none, one = highest(np.zeros(36), labels), highest(np.arange(36) == 7, labels)
+    assert none == pytest.approx(one) == pytest.approx(1 - 0.025 ** (1 / 12))
+    shown = cluster_bootstrap(np.arange(36) != 7, labels, rng=rng())
+    assert 0.7 < shown.low < 35 / 36 < shown.high < 1.0
+
+
+@pytest.mark.parametrize("clusters", [12, 30])
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("rate", [0.5, 0.9, 0.97])
+def test_intervals_of_shares_cover_whatever_the_clusters_are_worth(clusters, correlation, rate):
+    source, labels = rng(3), np.repeat(np.arange(clusters), 3)
+    known: dict[tuple[int, ...], bool] = {}
+    covered, studies = 0, 600
+    for _ in range(studies):
+        own = np.full(clusters, rate)
+        if correlation == 0.5:
+            own = source.beta(rate, 1 - rate, clusters)
+        elif correlation == 1.0:
+            own = (source.random(clusters) < rate).astype(float)
+        values = source.random((clusters, 3)) < own[:, None]
+        layout = tuple(np.bincount(values.sum(axis=1), minlength=4))
+        if layout not in known:
+            interval = cluster_bootstrap(values.ravel(), labels, rng=source)
+            known[layout] = interval.low <= rate <= interval.high
+        covered += known[layout]
+    assert covered / studies >= 0.94
 
 
 def test_a_mean_of_equal_values_claims_no_certainty_but_their_median_may():

@@ -11,6 +11,7 @@ from statsmodels.stats.multitest import multipletests
 from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.paired import (
     EXACT_CLUSTERS,
+    clusters_needed,
     holm,
     paired_comparison,
 )
@@ -171,3 +172,50 @@ def test_holm_leaves_out_tests_that_could_not_be_made():
     assert len(holm([])) == 0
     with pytest.raises(ValueError, match="between 0 and 1"):
         holm([0.5, 1.5])
+
+
+def exact_power(sums: list[int], clusters: int, planned: int, level: float) -> float:
+    """Return how many studies drawn from these clusters are significant, by all patterns."""
+    values, seen = np.unique([*sums, *[0] * (clusters - len(sums))], return_counts=True)
+    drawn = rng(1).multinomial(planned, seen / clusters, size=1_500)
+    rows, often = np.unique(drawn, axis=0, return_counts=True)
+    found = 0
+    for row, times in zip(rows, often, strict=True):
+        flipped = np.ones(1)
+        for value, number in zip(values, row, strict=True):
+            if value:
+                step = np.zeros(2 * abs(value) * number + 1)
+                step[:: 2 * abs(value)] = scipy_stats.binom.pmf(np.arange(number + 1), number, 0.5)
+                flipped = np.convolve(flipped, step)
+        middle, reached = len(flipped) // 2, abs(int(values @ row))
+        p = flipped[middle + reached :].sum() + flipped[: middle + 1 - reached].sum()
+        found += times * (p <= level + 1e-12)
+    return found / drawn.shape[0]
+
+
+@pytest.mark.parametrize(
+    ("sums", "clusters", "tests"),
+    [
+        ([1, 1, 1, -1], 12, 2),
+        ([1, 1, 1], 12, 1),
+        ([1] * 6 + [2] * 3 + [-1] * 3 + [-2], 30, 1),
+        ([1] * 9 + [3] * 4 + [-1] * 6, 40, 4),
+        ([1, 1, 4], 20, 1),
+        ([-1, -2, -3, -4, 1, 2], 14, 1),
+    ],
+)
+def test_so_many_clusters_find_the_difference_in_four_of_five_studies(sums, clusters, tests):
+    wanted = clusters_needed(sums, clusters, tests=tests, rng=rng())
+    level = 0.05 / tests
+    assert exact_power(sums, clusters, wanted, level) == pytest.approx(0.8, abs=0.03)
+    assert exact_power(sums, clusters, wanted * 8 // 10, level) < 0.78
+
+
+def test_how_many_clusters_are_needed_of_all_that_differ_and_of_none():
+    assert clusters_needed([1] * 6, 6, tests=1, rng=rng()) == 6
+    assert clusters_needed([1] * 8, 8, tests=10, rng=rng()) == 9
+    assert clusters_needed([], 9, tests=1, rng=rng()) == 0
+    assert clusters_needed([2, -1, -1], 9, tests=1, rng=rng()) == 0
+    a, b, labels = [1, 1, 0, 1, 0, 1], [0, 0, 1, 1, 0, 1], list("aabbcc")
+    assert paired_comparison(a, b, labels, rng=rng()).sums == (-1.0, 2.0)
+    assert paired_comparison(b, a, labels, rng=rng()).sums == (-2.0, 1.0)

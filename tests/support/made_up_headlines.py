@@ -159,6 +159,7 @@ def make_meta(**changes: object) -> ReportMeta:
         "settings": {"temperature": 0.0, "max_tokens": 256, "top_p": None},
         "prompt_pack": "default",
         "prompt_pack_hash": "9f2c" * 16,
+        "templates": {"finforce/generate": "41b8a0c3" * 8},
         "data": "samples",
         "data_hash": "a1b2" * 16,
         "data_count": 64,

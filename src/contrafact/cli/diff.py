@@ -139,8 +139,9 @@ def _show_diff(found: "RunDiff", *, shown: int) -> None:
 
 def _show_prompts(found: "RunDiff") -> None:
     console, colours = rich_console(highlight=False), {"+": "green", "-": "red", "@": "cyan"}
-    if not found.changes["prompts"]:
-        typer.echo("prompts: the same")
+    if all(prompt["what"] != "changed" for prompt in found.changes["prompts"]):
+        both = " where both runs use a template" * bool(found.changes["prompts"])
+        typer.echo(f"prompts: the same{both}")
     for prompt in found.changes["prompts"]:
         more = f" ({prompt['note']})" if prompt["note"] else ""
         typer.echo(f"prompt {prompt['what']}: {_plain(prompt['name'])}{more}")

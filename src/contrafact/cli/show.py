@@ -10,6 +10,7 @@ import typer
 from contrafact.console import rich_console, show_frame
 from contrafact.errors import InputError
 from contrafact.family import task_named
+from contrafact.family.display import format_number
 from contrafact.files.atomic import write_text
 
 if TYPE_CHECKING:
@@ -124,6 +125,8 @@ def _cell(row: dict[str, Any] | None, shown: "TerminalColumn") -> tuple[str, str
         return "–", ""
 
     def text(value: float) -> str:
+        if shown.scale == 100:
+            return format_number(value, "share")
         return f"{value * shown.scale:.{shown.digits}f}".replace("-", "−")
 
     if row["low"] is None or row["high"] is None:

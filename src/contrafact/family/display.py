@@ -88,6 +88,8 @@ def format_number(value: object, kind: Kind, *, more_digits: int = 0) -> str:
     digits = (3 if kind == "coefficient" else 1) + more_digits
     number = round(number * (100 if kind in ("share", "points") else 1), digits) + 0.0
     sign = "+" if kind in ("points", "signed") and number > 0 else ""
+    if kind == "share" and number in (0, 100) and 1e-9 < float(str(value)) < 1 - 1e-9:
+        sign = "<" if number else ">"
     return f"{sign}{number:,.{digits}f}".replace("-", "−")
 
 

@@ -36,7 +36,7 @@ UNSURE = (0.1, 0.9)
 """Between these probabilities of true a judge is unsure."""
 
 
-OTHER_PROMPTS = Reason("other-prompts", "the exam asked with other prompts than the run")
+OTHER_PROMPTS = Reason("other-prompts", "exam and run differ in the prompts {names}")
 ASKED_OTHERWISE = Reason("asked-otherwise", "the exam had another setting ({setting})")
 
 
@@ -168,8 +168,9 @@ class Exam(_Part):
         ``templates`` are the run's templates with their hashes; ``settings`` are its known settings
         of how the judge is asked.
         """
-        if any(templates.get(name) != own for name, own in self.pack.templates.items()):
-            return OTHER_PROMPTS
+        other = [name for name, own in self.pack.templates.items() if templates.get(name) != own]
+        if other:
+            return OTHER_PROMPTS.filled(names=", ".join(other))
         for name, value in self.settings.items():
             if name in settings and settings[name] != value:
                 return ASKED_OTHERWISE.filled(setting=name.replace("_", " "))

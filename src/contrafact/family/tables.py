@@ -277,7 +277,7 @@ def invalid_table(
 
     counts: dict[Column, Callable[[pd.DataFrame], float | None]] = {
         Column("asked", "Asked for", "count"): len,
-        Column("valid", "Could be read", "count"): lambda rows: int(rows["valid"].sum()),
+        Column("valid", "Valid", "count"): lambda rows: int(rows["valid"].sum()),
         Column("degenerate", "Of those degenerate", "count"): lambda rows: (
             int(rows["degenerate"].notna().sum()) if any_degenerate else None
         ),
@@ -299,12 +299,10 @@ def invalid_table(
     ]
     columns = (Column("system", "System", "text"), *counts)
     frame = pd.DataFrame(lines).dropna(axis="columns", how="all")
-    caption = caption or (
-        f"{data.spec.output[1].capitalize()} asked for, and how many could be read."
-    )
+    caption = caption or f"{data.spec.output[1].capitalize()} asked for, and how many are valid."
     if any_degenerate:
         caption += (
-            " A degenerate output can be read and is no answer: it repeats its input, another "
+            " A degenerate output is valid and no answer: it repeats its input, another "
             "input or its answer, an example, a line of the prompt or its other side, is in "
             "another language, or fits any input. The strict form counts it as wrong."
         )
@@ -359,7 +357,7 @@ def reason_table(data: ChapterData) -> Table | None:
         Column("count", "Count", "count"),
         *((Column("systems", "Systems", "count"),) if len(data.systems) > 1 else ()),
     )
-    caption = "Every output and verdict that could not be read or decided, by the reason given."
+    caption = "Every invalid output and every verdict that is not decided, by the reason given."
     frame = shown[[column.key for column in columns]].reset_index(drop=True)
     return Table("invalid_reasons", "Reasons", caption, columns, frame).without_empty_columns()
 

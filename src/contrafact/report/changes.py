@@ -59,7 +59,7 @@ def _facts(manifest: Manifest) -> dict[str, str]:
     facts["items"] = str(manifest.data.items)
     for name, record in manifest.files.items():
         facts[name] = f"{record.name} ({record.sha256[:12]})"
-    facts["prompt pack"] = f"{manifest.pack.name} ({manifest.pack.hash})"
+    facts["prompt pack"] = manifest.pack.name
     facts["task version"] = manifest.task_version
     facts["contrafact"] = manifest.contrafact
     facts["inspect-ai"] = manifest.inspect_ai

@@ -95,7 +95,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
     results: dict[str, object] = {
         "opening": summary.results,
         "figures": data.figures,
-        "paired": data.pairs,
+        "paired": data.pairs.drop(columns="sums", errors="ignore"),
     }
     if spec.criteria:
         results |= {"judged_rates": data.rates}

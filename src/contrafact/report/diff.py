@@ -274,7 +274,8 @@ def _differences(
         parts.append(part.assign(level=LEVEL, **systems))
     if not parts:
         return pd.DataFrame()
-    differences = adjusted(pd.concat(parts, ignore_index=True)).drop(columns=["first", "second"])
+    differences = adjusted(pd.concat(parts, ignore_index=True))
+    differences = differences.drop(columns=["first", "second", "sums"])
     better = {measure.name: measure.better for measure in with_invalid.measures}
     differences["better"] = differences["measure"].map(better)
     differences["verdict"] = [verdict_of(row) for _, row in differences.iterrows()]

@@ -34,7 +34,7 @@ from contrafact.stats.replicates import Bootstrap
 __all__ = ["judged_rates"]
 
 NO_MODEL = "none/none"
-NOTHING_READ = Reason("nothing-read", "no {output} of it could be read: 0 in the strict form")
+NOTHING_READ = Reason("nothing-read", "no {output} of it is valid: 0 in the strict form")
 FEW_CLUSTERS = Reason(
     "few-clusters",
     "the outputs are of {number} {clusters}, and {fewest} are needed for an interval",
@@ -283,7 +283,7 @@ def compare_systems(
         One row per pair, measure and form: ``first``, ``second``, ``measure``, ``form``,
         ``difference`` (first minus second), ``low``, ``high``, ``p_value``, ``p_adjusted`` (see
         `adjusted`), ``n``, the column that counts clusters, ``differ`` (how many of these differ),
-        ``method``.
+        ``sums`` (of `PairedResult`), ``method``.
     """
     systems = items.drop_duplicates("system").set_index("system")
     measures = [m for m in spec.measures if m.compared or (pairs and m.compute is None)]
@@ -368,6 +368,7 @@ def _differences(
             "n": comparison.n,
             spec.clusters: comparison.clusters,
             "differ": comparison.differ,
+            "sums": comparison.sums,
             "method": comparison.method,
         }
         yield spec.bounded(row)

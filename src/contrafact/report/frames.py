@@ -5,7 +5,7 @@ that people would give all items, however bad the judge is
 (`contrafact.stats.correction.ppi_share`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pandas as pd
 
 from contrafact.errors import InputError
 from contrafact.family import family_of_task, task_named, tasks
+from contrafact.family.display import listed
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import ReportSpec
 from contrafact.family.run import BUNDLED
@@ -71,6 +72,9 @@ def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
 def meta_of(runs: Sequence[RunItems]) -> ReportMeta:
     """Return a report's facts about its runs, with every judge's verdicts if a panel judged."""
     facts = [_facts(run.folder, run.manifest, tuple(run.items["system"].unique())) for run in runs]
+    for place, one in enumerate(facts[1:], start=1):
+        notes = (*one.notes, *_other_prompts(facts[0], one))
+        facts[place] = one.model_copy(update={"notes": notes})
     panels = [run.verdicts for run in runs if run.judges > 1]
     judges = {judge for run in facts for judge in run.judges}
     return ReportMeta(
@@ -83,13 +87,49 @@ def meta_of(runs: Sequence[RunItems]) -> ReportMeta:
     )
 
 
+def _other_prompts(first: RunFacts, run: RunFacts) -> Iterator[str]:
+    """Yield a note on the templates that differ from the first run's, unless all are the same."""
+    a, b = first.templates, run.templates
+    if a and b and a != b:
+        other = sorted(name for name in a.keys() & b.keys() if a[name] != b[name])
+        texts = f"other texts of {listed(other)}" if other else "the same texts"
+        for one, own in ((first, a.keys() - b.keys()), (run, b.keys() - a.keys())):
+            texts += f"; {one.name} uses {listed(sorted(own))} in addition" if own else ""
+        yield f"Of the prompts that {first.name} uses as well: {texts}."
+
+
 def _task_runs(task: str, runs: Sequence[RunItems]) -> TaskRuns:
     items = runs[0].items  # no copy for a single run, since copying many texts doubles memory
     if len(runs) > 1:
-        items = pd.concat([run.items for run in runs], ignore_index=True)
+        spec = task_named(task).report.load()
+        items = pd.concat([*_ids_apart(runs, spec)], ignore_index=True)
     kept = [run.calls for run in runs if run.calls is not None]
     calls = pd.concat(kept, ignore_index=True) if kept else None
     return TaskRuns(task, items, meta_of(runs), calls)
+
+
+def _ids_apart(runs: Sequence[RunItems], spec: ReportSpec) -> Iterator[pd.DataFrame]:
+    """Yield the runs' items; clusters whose ids name other texts in a run before get own ids.
+
+    Two files may number their items alike; they are no pairs then.
+    """
+    seen: dict[str, str] = {}
+    text, cluster = spec.explorer.before, spec.cluster
+    for run in runs:
+        items = run.items
+        if text in items.columns and len({run.manifest.data.sha256 for run in runs}) > 1:
+            texts = dict(zip(items["sample_id"].astype(str), items[text].astype(str), strict=True))
+            other = {id for id, own in texts.items() if seen.setdefault(id, own) != own}
+            alike = items["sample_id"].astype(str).isin(other)
+            moved = items[cluster].isin(items.loc[alike, cluster])
+            own_ids = {
+                name: items[name]
+                .astype(str)
+                .mask(moved, items[name].astype(str) + f" {run.folder.name}")
+                for name in {"sample_id", cluster}
+            }
+            items = items.assign(**own_ids) if other else items
+        yield items
 
 
 def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFacts:

@@ -283,7 +283,7 @@ def _finding(data: ChapterData) -> _Finding:
             about: tuple[Measure | None, Form, str, Kind] = measure, form, phrase, measure.kind
             break
     else:
-        phrase = f"share of {spec.output[1]} that could be read and are an answer"
+        phrase = f"share of {spec.output[1]} that are valid and an answer"
         about = None, "all", phrase, "share"
         rows = _soundness(data)
     marked = rows["system"].isin(data.systems_as("mark"))
@@ -402,8 +402,11 @@ def _powerless(finding: _Finding) -> Iterator[Reason]:
             count(most, spec.cluster_noun, spec.clusters) if most else f"no {spec.cluster_noun}"
         )
         number = int(tests[0]["tests"])
-        least = format_number(min(1.0, number * 2.0 ** (1 - most)), "p")
-        holm = f" by the strictest of Holm's adjustments for {number} tests" * (number > 1)
+        least, strictest = (
+            format_number(min(1.0, times * 2.0 ** (1 - most)), "p") for times in (1, number)
+        )
+        holm = f", or {strictest} by the strictest of Holm's adjustments for {number} tests"
+        holm *= strictest != least
         needed = f"{math.ceil(1 + math.log2(number / _SIGNIFICANT))} {spec.clusters}"
         yield sentence("more", "powerless", differ=differ, least=least + holm, needed=needed)
 
@@ -473,7 +476,7 @@ def _over_valid(finding: _Finding) -> Iterator[Reason]:
 
 
 def _lost(rows: pd.DataFrame) -> tuple[int, int]:
-    """Return how many outputs could not be read, and how many others are degenerate."""
+    """Return how many outputs are invalid, and how many others are degenerate."""
     valid = rows["valid"].eq(1)
     return int((~valid).sum()), int((valid & rows["degenerate"].notna()).sum())
 
@@ -481,10 +484,8 @@ def _lost(rows: pd.DataFrame) -> tuple[int, int]:
 def _losses(data: ChapterData) -> Iterator[Reason]:
     items = data.items[data.items["role"].eq("asked")]
     invalid, degenerate = _lost(items)
-    losses = [f"{invalid:,} could not be read"] if invalid else []
-    if degenerate:
-        is_or_are = "is" if degenerate == 1 else "are"
-        losses.append(f"{degenerate:,} {is_or_are} no answer (a copy, or the like)")
+    parts = ((invalid, "invalid"), (degenerate, "no answer (a copy, or the like)"))
+    losses = [f"{n:,} {'is' if n == 1 else 'are'} {what}" for n, what in parts if n]
     if losses and invalid < len(items):
         asked = count(len(items), *data.spec.output)
         yield sentence("more", "losses", asked=asked, losses=" and ".join(losses))
@@ -515,14 +516,15 @@ def _next(finding: _Finding) -> Reason:
         "second-system": len(data.systems) == 1,
         "read-failures": True,
     }
+    code = next(code for code, holds in cases.items() if holds)
     return sentence(
         "next",
-        next(code for code, holds in cases.items() if holds),
+        code,
         judge=judge_options(unexamined[0]) if len(unexamined) == 1 else "--judge J",
         family=data.family,
         clusters=data.spec.clusters,
         fewest=data.spec.fewest,
-        wanted=_wanted(finding),
+        wanted=_wanted(finding) if code == "tell-apart" else "",
         reader=sentences()["next"]["reader"] if data.spec.records.keys() & {*meta.judges} else "",
         harder=data.spec.harder or f"use harder {data.spec.unit[1]}, or more of them",
     )
@@ -530,18 +532,21 @@ def _next(finding: _Finding) -> Reason:
 
 def _wanted(finding: _Finding) -> str:
     """Return how many clusters would tell the best system from one that it is not told from."""
-    spec = finding.data.spec
+    spec, tests = finding.data.spec, finding.not_apart
+    number, rng = int(tests[0]["tests"]), finding.data.bootstrap.how["rng"]
     numbers = [
-        clusters_needed(test.to_dict(), int(test[spec.clusters]), tests=int(test["tests"]))
-        for test in finding.not_apart
+        clusters_needed(test["sums"], int(test[spec.clusters]), tests=number, rng=rng)
+        for test in tests
     ]
     if not any(numbers):
-        return "; how many cannot be said from a difference of 0 or without an interval"
-    tests = int(finding.not_apart[0]["tests"])
+        return "; how many cannot be said from a difference of 0"
+    least = min(filter(None, numbers))
+    about = f"about {least:,}" if least <= 10_000 else "more than 10,000"
+    holm = f" (by the strictest of Holm's adjustments for {number} tests)" * (number > 1)
     return (
-        f": about {min(filter(None, numbers)):,} would do in four of five cases, if the difference "
-        "and its spread are those seen here"
-    ) + f" (Holm's adjustment for {tests} tests)" * (tests > 1)
+        f": with {about} {spec.clusters}, four of five such studies would find the difference"
+        f"{holm}, if it and its spread are what was seen here"
+    )
 
 
 def _drawing(

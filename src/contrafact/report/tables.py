@@ -128,7 +128,7 @@ def panel_section(data: ChapterData) -> Section:
         f"How far judges agree on {spec.output[1]} that at least two of them decided, "
         f"{data.percent_level} interval by {spec.cluster_noun}. A judge that was asked again "
         "counts once. Where nearly all verdicts are the same, kappa and alpha sink although the "
-        "judges agree; AC1 does not."
+        "judges agree; AC1 does not. Where all are passes, none says whether a failure is noticed."
     )
     names = frame["criterion"].map(spec.labels).fillna(frame["criterion"])
     frame = frame.assign(criterion=names)

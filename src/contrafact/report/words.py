@@ -58,7 +58,7 @@ def facts(data: ChapterData) -> list[Fact]:
         Fact(
             spec.output[1].capitalize(),
             format_number(asked, "count"),
-            f"{valid:,} readable ({percent(valid / asked)})" + _left_open(data),
+            f"{valid:,} valid ({percent(valid / asked)})" + _left_open(data),
         ),
         Fact("Systems", format_number(roles["asked"], "count"), ", ".join(below)),
     ]
@@ -165,7 +165,7 @@ def _one_answer(data: ChapterData) -> Iterator[str]:
             yield (
                 f"On {criterion.short or criterion.label}, {judge} answered "
                 f"{criterion.answers[0 if share > 0.5 else 1]} {percent(max(share, 1 - share))} of "
-                f"the time ({len(verdicts):,} readable verdicts)."
+                f"the time ({len(verdicts):,} decided verdicts)."
             )
 
 
@@ -210,14 +210,12 @@ def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
     spec, named = data.spec, dict(data.spec.how)
     needless = {"Corrected": not (len(data.rates) and data.examined)}
     needless["Corrected by labels"] = not data.labelled
-    exact = data.figures["method"].astype(str).str.contains("exact binomial").any()
     standard = {term: text for term, text in sentences()["how"].items() if not needless.get(term)}
     shown = {
         "level": format_number(data.level * 100, "count"),
         "resamples": format_number(data.bootstrap.resamples, "count"),
         "clusters": spec.clusters,
         "fewest": spec.fewest,
-        "methods": sentences()["exact"] if exact else "",
         "noun": spec.cluster_noun or spec.unit[0],
     }
     return [(term, text.format(**shown)) for term, text in {**named, **standard, **named}.items()]
@@ -232,9 +230,6 @@ def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
     tokens = ""
     if run.input_tokens is not None and run.output_tokens is not None:
         tokens = f"{run.input_tokens:,} in, {run.output_tokens:,} out"
-    pack = run.prompt_pack or ""
-    if run.prompt_pack_hash:
-        pack += f" ({run.prompt_pack_hash[:16]})"
     judge = ", ".join(run.judges) or ("none" if spec.criteria else "")
     scored = any(measure.fluency for measure in spec.measures)
     shots = " and ".join(map(str, run.shots if isinstance(run.shots, tuple) else (run.shots,)))
@@ -246,7 +241,8 @@ def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
         ("Fluency model", run.fluency_model or ("none" if scored else "")),
         ("Data", data),
         ("Data hash", run.data_hash or ""),
-        ("Prompt pack", pack),
+        ("Prompt pack", run.prompt_pack or ""),
+        ("Its templates used", _pairs({name: of[:8] for name, of in run.templates.items()})),
         ("Seed", "" if run.seed is None else str(run.seed)),
         ("Settings", _pairs(run.settings)),
         ("Versions", _pairs(run.versions)),

@@ -14,7 +14,7 @@ from contrafact.family.training import ReadReply, TrainingSpec
 from contrafact.files.journal import Journal
 from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.weights import CausalModel
-from contrafact.stats.intervals import Interval, Proportion, cluster_bootstrap, clustered_proportion
+from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.paired import paired_comparison
 from contrafact.training.context import Advance, TrainingContext
 from contrafact.training.generation import generate_replies
@@ -95,11 +95,7 @@ def _measured(
     row: dict[str, Any] = {spec.items: len(replies)}
     for name in ("valid", "clean", "score", *spec.measures, "delta_perplexity"):
         values = [reply["values"][name] for reply in replies if name in reply["values"]]
-        figure: Interval | Proportion
-        if name in ("valid", "clean"):
-            figure = clustered_proportion(values)
-        else:
-            figure = cluster_bootstrap(values, None, rng=np.random.default_rng(seed))
+        figure = cluster_bootstrap(values, None, rng=np.random.default_rng(seed))
         row[name] = figure.estimate
         row[f"{name}_low"], row[f"{name}_high"] = figure.low, figure.high
         row[f"{name}_n"] = len(values)

@@ -382,7 +382,7 @@ def test_where_verdicts_are_left_open_bounds_are_said_first_and_no_rate():
     assert (bar.left, bar.width, np.isnan(bar.place)) == (50.0, 50.0, True)
     chapter = make_chapter(TaskRuns("cobe", items, meta()), Options(resamples=20))
     (fact,) = [one for one in chapter.facts if one.label == "Responses"]
-    assert fact.below == "144 readable (100.0%), 36 with an open verdict"
+    assert fact.below == "144 valid (100.0%), 36 with an open verdict"
     how = dict(chapter.how)
     assert "those whose verdict is left open" in how["Over valid outputs, and strict"]
     # A page shows fewer intervals than results.json has, so that none are counted in words.

@@ -62,3 +62,16 @@ def test_a_run_takes_it_by_its_name(quick_contrafact, tmp_path):
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["data"]["source"] == "cobe-written@1.0.0"
     assert manifest["settings"]["framing"] == ["plain"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("cobe", "prove", "cobe-written/held-out"),
+        ("cobe", "study", "sample", "cobe-written", "--sheet", "reading", "--out", "sheet.csv"),
+        ("exam", "--family", "cobe", "--data", "cobe-written", "--judge", "proof", "--estimate"),
+    ],
+)
+def test_other_commands_take_it_by_its_name_too(quick_contrafact, call):
+    out = ("--out", "exam.json") if call[0] == "exam" else ()
+    quick_contrafact(*call, *out, code=0)

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 
+from contrafact.cli.show import _cell
 from contrafact.families.finforce.published import PAPER, paper_fluency
 from contrafact.families.finforce.report_figures import (
     base_distance,
@@ -15,7 +17,7 @@ from contrafact.families.finforce.report_figures import (
 )
 from contrafact.family.display import Column, Table, format_number
 from contrafact.family.published import published_table
-from contrafact.family.report import ChapterData, Section
+from contrafact.family.report import ChapterData, Section, TerminalColumn
 from contrafact.family.tables import reason_table
 from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.frames import TaskRuns
@@ -53,6 +55,12 @@ def keys(table: Table) -> set[str]:
 
 def test_numbers_read_as_they_should() -> None:
     assert format_number(0.12345, "share") == "12.3"
+    assert format_number(0.9997, "share") == "<100.0" and format_number(1.0, "share") == "100.0"
+    assert format_number(0.0003, "share") == ">0.0" and format_number(0.0, "share") == "0.0"
+    assert format_number(1.0 - 1e-12, "share") == "100.0"
+    row = {"estimate": 0.97, "low": 0.7, "high": 0.9997}
+    assert _cell(row, TerminalColumn("a", "valid", "A %")) == ("97.0", "70.0–<100.0")
+    assert _cell(row, TerminalColumn("a", "valid", "A", scale=1, digits=2)) == ("0.97", "0.70–1.00")
     assert format_number(-0.021, "points") == "−2.1"
     assert format_number(-0.00001, "points") == "0.0"
     assert format_number(3.04, "signed") == "+3.0"
@@ -260,12 +268,8 @@ def test_where_all_verdicts_agree_averages_sides_and_differences_have_intervals(
     figures = data.figures[data.figures["category"].isna() & data.figures["form"].eq("valid")]
     bounds = figures.set_index(["measure", "scope"])[["low", "high"]]
     exact = 0.025 ** (1 / 8)  # of eight of eight
-
-    def lower(value: float) -> float:
-        return exact if value else 0.0
-
-    low = (lower(compatible) + lower(directional)) / 2
-    high = 1 - (lower(1 - compatible) + lower(1 - directional)) / 2
+    right = round(4 * (compatible + directional))
+    low, high = binomtest(right, 8).proportion_ci(0.95, method="exact")
     for scope in ("overall", "risk", "opportunity"):
         assert bounds.loc[("average", scope)].tolist() == pytest.approx([low, high])
     apart = bounds.loc[("directionality", "risk-opportunity")].tolist()

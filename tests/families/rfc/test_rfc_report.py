@@ -15,6 +15,7 @@ from contrafact.families.rfc.report_figures import (
     by_shots,
     confusion_frame,
     pair_frame,
+    pairwise,
     surface,
     surface_figures,
 )
@@ -120,9 +121,14 @@ def test_a_system_that_always_says_the_same_is_half_right_and_never_on_a_pair() 
     figures = data.figures
     assert value(figures, ALWAYS, "accuracy", "valid") == 0.5
     (line,) = data.overall("accuracy").query("system == @ALWAYS").to_dict("records")
-    assert line["low"] < 0.5 < line["high"], "the mean of two rates, each with exact bounds"
+    assert line["low"] < 0.5 < line["high"], "one of each pair is right in every resample"
     assert value(figures, ALWAYS, "pairwise_accuracy", "valid") == 0.0
     assert value(figures, ALWAYS, "says_true", "valid") == 1.0
+    (table,) = (one for one in pairwise(data).shows if isinstance(one, Table))
+    chance = table.frame.set_index("system")
+    assert chance.loc[ALWAYS, "by_chance"] == 0.0
+    share = value(figures, FAIR, "says_true", "valid")
+    assert chance.loc[FAIR, "by_chance"] == pytest.approx(share * (1 - share))
     text = warnings_for(data)["system-says-one"]
     assert ALWAYS in text and "true 100.0%" in text
     assert FAIR not in text

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from contrafact.corpus.datasets import data_source
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import criteria_of, known_story, load_known
 from contrafact.families.cobe.records import Story
@@ -176,7 +177,7 @@ def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]
             "--level draws stories, and --data and --retold bring theirs", hint="give one of them"
         )
     if options.data is not None:
-        return draw_crossed(cobe_items(load_known(options.data)), n, seed)
+        return draw_crossed(cobe_items(load_known(data_source(options.data).path)), n, seed)
     if options.retold or (options.retold is None and options.reader and options.level is None):
         return draw_crossed(cobe_items(retold_known()), n, seed)
     n = n or _DRAWN

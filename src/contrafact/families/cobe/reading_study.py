@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contrafact.corpus.datasets import data_source
 from contrafact.errors import InputError
+from contrafact.families.cobe.data import opened_row
 from contrafact.family.study import AnsweredStudy, Question, StudySpec, StudyTable
 from contrafact.files.tables import read_rows
 
@@ -53,8 +55,9 @@ def facts_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
 def _load(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    rows = []
-    for _, row in read_rows(path):
+    rows, path = [], data_source(path).path
+    for _, packed in read_rows(path):
+        row = opened_row(packed)
         if not isinstance(row.get("Proof"), Mapping) or "wordings" not in row["Proof"]:
             continue
         name = f"{row['Core Set ID']}v{row['Variation ID']}"

@@ -218,7 +218,8 @@ def _criteria(data: ChapterData) -> Section:
     named = {measure.name: measure.label for measure in _FAILURES}
     caption = (
         "The share of responses that fail a criterion, among those it was asked of: a criterion "
-        f"that a story lacks is not asked. Beside a rate stands its number of responses. {_HOW}"
+        "that a story lacks is not asked, and a response may fail several. Beside a rate stands "
+        f"its number of responses. {_HOW}"
     )
     chart = measure_chart(data, "criteria", title, named, axis="Failed, %")
     table = measure_table(data, "criteria", title, list(named), caption, counts=_framed(data))

@@ -184,7 +184,7 @@ def _invalid(data: ChapterData) -> Table:
         data,
         "Invalid outputs and verdicts",
         "Counterfactuals asked for, and what became of them. A repaired output was read after the "
-        "parser repaired its format, never its words. An unread verdict is a judge's reply that "
+        "parser repaired its format, never its words. An invalid verdict is a judge's reply that "
         "is neither true nor false; a missing one was never given.",
         {
             Column("repairs", "Repaired", "count"): _repaired,
@@ -192,7 +192,7 @@ def _invalid(data: ChapterData) -> Table:
                 Column(f"{name}_{end}", SHORT_NAMES[name], "count", group): partial(
                     _unread, name, missing=end == "missing"
                 )
-                for end, group in (("unread", "Verdicts unread"), ("missing", "Verdicts missing"))
+                for end, group in (("unread", "Verdicts invalid"), ("missing", "Verdicts missing"))
                 for name in CRITERIA
             },
         },

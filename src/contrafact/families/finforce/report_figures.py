@@ -18,6 +18,7 @@ from contrafact.family.display import Column, GridChart, Panel, Table, finished_
 from contrafact.family.published import published_facts, published_table
 from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
 from contrafact.family.tables import measure_table, notes_on
+from contrafact.stats.intervals import Interval
 from contrafact.stats.replicates import Bootstrap, Sampler, mean_over
 
 CRITERION_NAMES = {
@@ -86,11 +87,15 @@ def side_figures(part: Part) -> Iterator[Estimate]:
             replicates = mean_over(list(figure.draws))
             if np.isnan(replicates[0]):
                 continue
-            interval = sampler.interval(replicates, n=figure.n, clusters=figure.headlines)
-            if np.isnan(interval.low) and np.ptp(replicates[~np.isnan(replicates)]) < 1e-12:
-                low, high = _bounds(figure, part.bootstrap)
-                if not np.isnan(low):
-                    interval = replace(interval, low=low, high=high, method=_EXACT)
+            interval = _share(figure, part.bootstrap)
+            if interval is None:
+                interval = sampler.interval(replicates, n=figure.n, clusters=figure.headlines)
+            if np.isnan(interval.low) and figure.difference:
+                a, b = (_share(side, part.bootstrap) for side in figure.parts)
+                if a and b and np.ptp(replicates[~np.isnan(replicates)]) < 1e-12:
+                    low, high = a.low - b.high, a.high - b.low
+                    method = "no resample differs: from the exact binomial bounds of its parts"
+                    interval = replace(interval, low=low, high=high, method=method)
             by_draw = figure.draws[~np.isnan(figure.draws[:, 0]), 0]
             spread = float(by_draw.std(ddof=1)) if len(by_draw) > 1 else float("nan")
             yield Estimate(measure, form, interval, scope, spread)
@@ -104,21 +109,12 @@ def side_figures(part: Part) -> Iterator[Estimate]:
             yield Estimate("perplexity_median", "valid", median, scope)
 
 
-_EXACT = "all verdicts agree: exact binomial bounds, of a mean or a difference from its parts'"
-
-
-def _bounds(figure: _Figure, bootstrap: Bootstrap) -> tuple[float, float]:
-    """Return bounds of a figure whose resamples are all equal: exact ones if its values are equal.
-
-    The bounds of a mean or difference come from the bounds of its parts.
-    """
-    if figure.values is not None and len(set(figure.values)) == 1:
-        exact = bootstrap.mean(pd.Series(figure.values), pd.Series(figure.labels))
-        return exact.low, exact.high
-    if len(figure.parts) < 2:
-        return float("nan"), float("nan")
-    (a, b), (c, d) = (_bounds(part, bootstrap) for part in figure.parts)
-    return (a - d, b - c) if figure.difference else ((a + c) / 2, (b + d) / 2)
+def _share(figure: _Figure, bootstrap: Bootstrap) -> Interval | None:
+    """Return the interval of a share all of whose outcomes count the same; None of another."""
+    if figure.values is None or abs(figure.values.mean() - np.nanmean(figure.draws[:, 0])) > 1e-9:
+        return None
+    share = bootstrap.mean(pd.Series(figure.values), pd.Series(figure.labels))
+    return replace(share, n=figure.n)
 
 
 def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figure]]:
@@ -154,20 +150,18 @@ def _figures(rows: pd.DataFrame, sampler: Sampler) -> dict[str, dict[Key, _Figur
 
 def _of_two(a: _Figure, b: _Figure, n: int, headlines: int, difference: bool = False) -> _Figure:
     draws = a.draws - b.draws if difference else (a.draws + b.draws) / 2
-    return _Figure(draws, n, headlines, parts=(a, b), difference=difference)
+    values, labels = (
+        None if difference or one is None or other is None else np.concatenate([one, other])
+        for one, other in ((a.values, b.values), (a.labels, b.labels))
+    )
+    return _Figure(draws, n, headlines, values, labels, (a, b), difference)
 
 
 def _both(risk: _Figure, opportunity: _Figure, *, difference: bool = False) -> _Figure:
     """Return the mean of the two sides' figures (appendix B.4), or risk minus opportunity."""
     n, headlines = risk.n + opportunity.n, max(risk.headlines, opportunity.headlines)
     figure = _of_two(risk, opportunity, n, headlines, difference)
-    if difference or risk.labels is None or opportunity.labels is None:
-        return figure
-    labels = np.concatenate([risk.labels, opportunity.labels])
-    values = None
-    if risk.values is not None and opportunity.values is not None:
-        values = np.concatenate([risk.values, opportunity.values])
-    return replace(figure, headlines=len(set(labels)), values=values, labels=labels)
+    return figure if figure.labels is None else replace(figure, headlines=len({*figure.labels}))
 
 
 def _headline(rows: pd.DataFrame, sampler: Sampler) -> _Figure | None:

@@ -5,7 +5,6 @@ counts them as wrong. Everything clusters by source article: both members of a p
 manipulations of an article, and all few-shot draws are drawn together.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal, Unpack
@@ -36,7 +35,7 @@ from contrafact.stats.classification import (
     classification,
     measures,
 )
-from contrafact.stats.intervals import Interval, Resampling
+from contrafact.stats.intervals import Resampling
 from contrafact.stats.replicates import Sampler
 
 PAPER = "contrafact.families.rfc"
@@ -90,24 +89,7 @@ def _over_all(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
     for measure in MEASURES:
         for form in _FORMS:
             found = result.figures[measure, form]
-            if measure == "accuracy" and len(labels) == 2 and math.isnan(found.low):
-                found = _of_parts(part, found, form)
             yield Estimate(measure, form, found)
-
-
-def _of_parts(part: Part, found: Interval, form: Form) -> Interval:
-    """Return an accuracy that is the same in all resamples, with bounds from its two labels' rates.
-
-    That happens if both members of every pair get the same answer. Each rate gets half of the
-    error probability at each end.
-    """
-    known = part.rows[part.rows[_RIGHT[form]].notna()]
-    if known.empty:
-        return found
-    rates = [part.mean(own, _RIGHT[form]) for _, own in known.groupby("gold")]
-    low, high = (sum(r.n * getattr(r, end) for r in rates) / len(known) for end in ("low", "high"))
-    method = "bounds of either label's rate, averaged"
-    return found if math.isnan(low) else replace(found, low=low, high=high, method=method)
 
 
 def _of_class(part: Part, label: str) -> Iterator[Estimate]:
@@ -172,13 +154,15 @@ def pairwise(data: ChapterData) -> Section:
     shown = (
         Column("pairwise_accuracy_valid", over, "share", "Both right, %", "high"),
         Column("pairwise_accuracy_strict", "Strict", "share", "Both right, %", "high"),
+        Column("by_chance", "By chance", "share", "Both right, %"),
         Column("says_true_valid", "Answers true", "share", f"{over}, %"),
         Column("right_on_true_valid", "Right on original", "share", f"{over}, %"),
         Column("right_on_false_valid", "Right on manipulated", "share", f"{over}, %"),
     )
-    named = {column.key: column.key.rpartition("_") for column in shown}
+    named = {one.key: one.key.rpartition("_") for one in shown if one.key != "by_chance"}
     wanted = {key: {"measure": part[0], "form": part[2]} for key, part in named.items()}
     frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
+    frame["by_chance"] = frame["says_true_valid"] * (1 - frame["says_true_valid"])
     strict = data.overall("pairwise_accuracy", "strict")
     frame = frame.merge(strict[["system", "n"]].rename(columns={"n": "pairs"}), how="left")
     columns = [Column("system", "System", "text"), Column("pairs", "Pairs", "count"), *shown]
@@ -190,8 +174,10 @@ def pairwise(data: ChapterData) -> Section:
             columns.append(Column(name, name.title(), "share", "Both right, strict, %", "high"))
     caption = (
         "Both members of a pair right: the original paragraph called true and the manipulated one "
-        "false. A system that always says the same is right on half of the items and has 0 here; "
-        "answers by chance have a quarter. 95% intervals by source article."
+        "false. By chance: what answers that do not depend on the paragraph would have at the "
+        "system's own share of true; a system that always says the same has 0, a coin a quarter. "
+        "Whether answers depend on the paragraph is what MCC and its interval say. "
+        "95% intervals by source article."
     )
     table = finished_table("pairwise", "Pairwise accuracy", caption, columns, frame)
     return Section("pairwise", table.title, [table])
@@ -281,9 +267,9 @@ def surface(task: TaskName, data: ChapterData) -> Section:
     )
     caption = (
         "A logistic regression on surface features alone, cross-validated by article, beside the "
-        "median of the models run; where the models do no better, the figures above may rest on "
-        "artefacts of the rewriting. 95% intervals by source article, drawn together; what other "
-        "tables show too has its interval there."
+        "median of the models run. Models that do no better, or are not told from it, may see no "
+        "more than artefacts of the rewriting; doing better does not show that they see more. "
+        "Intervals by source article, drawn together; what other tables show too has its there."
     )
     table = Table("surface", "Surface features and models", caption, columns, frame)
     return replace(section, shows=[table])

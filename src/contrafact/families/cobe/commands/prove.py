@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from contrafact.console import Progress, show_table
+from contrafact.corpus.datasets import data_source
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import load_known, opened_row
 from contrafact.families.cobe.exam import leak_item
@@ -30,7 +31,7 @@ _BASES = {
 
 
 class _ProveOptions(Options):
-    file: Path = argument("FILE", "Stories with a proof.")
+    file: Path = argument("FILE", "Stories with a proof: a file, or a set's name.")
 
 
 @command
@@ -47,7 +48,7 @@ def prove(options: _ProveOptions) -> None:
     """
     from contrafact.families.cobe.write.answers import check_written  # imports Inspect
 
-    file = options.file
+    file = data_source(options.file).path
     checks = {TEXT: check_story, STRUCTURE: check_written}
     failed, counts = 0, {basis: Counter[str]() for basis in checks}
     cases: dict[str, set[str]] = {basis: set() for basis in checks}
@@ -75,7 +76,7 @@ def prove(options: _ProveOptions) -> None:
 
 
 class _LeakOptions(Options):
-    file: Path = argument("FILE", "Stories with known answers.")
+    file: Path = argument("FILE", "Stories with known answers: a file, or a set's name.")
     seed: int = option(0, "Seed of the folds.", ge=0, metavar="S")
     reader: list[str] | None = option(
         None,
@@ -97,7 +98,7 @@ def leak(options: _LeakOptions) -> None:
     """
     from contrafact.judges.surface import READERS, leak_rows
 
-    file, reader, out = options.file, options.reader, options.out
+    file, reader, out = data_source(options.file).path, options.reader, options.out
     for name in reader or ():
         if name not in READERS:
             raise InputError(

@@ -30,6 +30,7 @@ PAGES = [
     *sorted((DOCS / "concepts").glob("*.md")),
     DOCS / "recipes.md",
     DOCS / "faq.md",
+    DOCS / "agree.md",
 ]
 _FENCE = re.compile(
     r"^```(?P<kind>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<body>.*?)^```$",

@@ -199,6 +199,12 @@ FIRST = {
     "how many labels": "faq",
     "licence": "faq",
     "own judge as a Python function": "faq",
+    "add my own dataset": "faq",
+    "my own columns": "faq",
+    "how much does it cost": "faq",
+    "what does undecided mean": "faq",
+    "local GGUF model": "models",
+    "vllm": "models",
 }
 """What a newcomer looks for, and the page that answers it."""
 

@@ -135,7 +135,7 @@ SHOWN = {
     "contrafact rfc check rewritten.jsonl --out checked.jsonl || test $? = 1;"
     "test -s checked.jsonl",
     "baselines": "contrafact run rfc-detect --method surface --limit 8 --out run;"
-    "contrafact cobe synth --n 40 --seed 7 --out own.json; contrafact cobe leak own.json",
+    "contrafact cobe synth --n 100 --seed 7 --out own.json; contrafact cobe leak own.json",
     "corpus": "contrafact news dedupe news.csv --out once.jsonl; test -s once.jsonl",
     "embedded": "contrafact models fetch smollm2-135m;"
     "contrafact generate one.csv --model embedded/smollm2-135m --max-tokens 8 --out o.csv",

@@ -143,3 +143,19 @@ def test_how_to_cite_is_said_once():
         for one in citation["references"]
     ]
     assert re.findall(r"^  author +=\s\{([^{].+)\}$", page, re.MULTILINE) == authors
+
+
+def test_what_it_is_is_said_in_one_sentence(contrafact):
+    """The README's first sentence stands wherever the project is described."""
+    first = README.read_text(encoding="utf-8").split("\n\n")[1].replace("**", "")
+    sentence = " ".join(first.split()).partition(". ")[0] + "."
+    assert sentence.startswith("contrafact is a Python toolkit") and len(sentence) > 100
+    texts = {
+        name: (ROOT / name).read_text(encoding="utf-8")
+        for name in ("CITATION.cff", "docs/llms.txt", "mkdocs.yml")
+    }
+    texts |= {"cf": cf.__doc__, "steps": contrafact().stdout, "help": contrafact("-h").stdout}
+    lacks = {name for name, text in texts.items() if sentence not in " ".join(text.split())}
+    assert lacks == set()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f"contrafact is {project['description']}".replace("is A ", "is a ") == sentence

@@ -1,7 +1,7 @@
-"""contrafact: generate, build, detect and judge counterfactual text.
+"""contrafact is a Python toolkit for counterfactual text: text in which one thing is changed, what
+follows from it changes too, and everything else stays the same.
 
-The Python API: ``import contrafact as cf``, then ``cf.run(…)``. A function is imported when it is
-first used, so that importing the package is fast.
+A function, as ``cf.run`` after ``import contrafact as cf``, is imported when it is first used.
 """
 
 import os

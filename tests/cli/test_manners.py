@@ -297,6 +297,7 @@ WRONG = {
     "train edit": "Missing argument 'CONFIG'",
     "train edit nosuch": "there is no such config",
     "train edit tiny --examples 4": "must be at least 16",
+    "train edit tiny --from nosuch": "nosuch: is not an adapter's folder",
     "train srlm": "Missing argument 'CONFIG'",
     "train srlm nosuch": "there is no such config",
     "train srlm tiny --iterations 0": "must be at least 1",

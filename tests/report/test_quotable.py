@@ -28,7 +28,7 @@ from contrafact.report.chapter import Options, chapter_data, make_chapter, secti
 from contrafact.report.diff import diff_runs
 from contrafact.report.estimates import adjusted
 from contrafact.report.explorer import pack_items
-from contrafact.report.frames import TaskRuns
+from contrafact.report.frames import TaskRuns, read_tasks
 from contrafact.report.regression import check_runs
 from contrafact.report.summary import summarise
 from contrafact.report.tables import panel_section, votes_by_judge
@@ -499,3 +499,20 @@ def test_every_command_on_a_page_is_one_that_the_program_reads(
     for words in exams:
         named = [words[i + 1] for i, word in enumerate(words) if word == "--judge"]
         assert tuple(named) in (judges, ("MODEL",))
+
+
+def test_items_of_two_files_that_are_numbered_alike_are_no_pairs(made, tmp_path):
+    """One file's headline 1 is another's text: their systems share no item, and no cluster."""
+    few, zero = (made(headlines=12).query("system == @one") for one in (FEW, ZERO))
+    data = {"name": "news.csv", "sha256": "0" * 64, "items": 12}
+    pairs = []
+    for name, headline in (("same", zero["headline"]), ("other", "Not " + zero["headline"])):
+        run = {"few": few, "zero": zero.assign(headline=headline)}
+        folders = [
+            make_run(tmp_path / name / key, items, data=data | {"sha256": sha * 64})
+            for (key, items), sha in zip(run.items(), "ab", strict=True)
+        ]
+        (task,) = read_tasks(folders)
+        clusters = task.items.groupby("system")[task.spec.cluster].agg(set)
+        pairs.append(len(clusters[FEW] & clusters[ZERO]))
+    assert pairs == [12, 0]

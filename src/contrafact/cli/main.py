@@ -86,22 +86,9 @@ class CommandGroup(LazyGroup):
         return TyperCommand(name, help=command.help) if self._listing else _loaded(name, command)
 
 
-app = typer.Typer(
-    cls=CommandGroup,
-    name="contrafact",
-    help="Generate, build, detect and judge counterfactual text with language models.",
-    no_args_is_help=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-_OBJECTS = 100_000
-"""The number of new objects that triggers garbage collection. With Python's 700 it took a fifth of
-the time to a run's first call, since imported objects stay."""
-
 _FIRST_STEPS = """\
-contrafact generates, builds, detects and judges counterfactual text, and says how well.
+contrafact is a Python toolkit for counterfactual text: text in which one thing is changed, what
+follows from it changes too, and everything else stays the same.
 
   contrafact demo                      the main job, offline, in minutes
   {run:<37}evaluate a model (add --judge J for verdicts)
@@ -115,20 +102,32 @@ M is any Inspect model: embedded/smollm2-135m (no key, no network), openai/..., 
 google/..., openrouter/..., vllm/..., hf/..., ollama/...
 """
 
+app = typer.Typer(
+    cls=CommandGroup,
+    name="contrafact",
+    help=_FIRST_STEPS.partition("\n\n")[0].replace("\n", " "),
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_OBJECTS = 100_000
+"""New objects until garbage is collected; with Python's 700 it took a fifth of a start's time."""
+
 
 @app.callback(invoke_without_command=True)
 def first(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Show the version and exit."),
 ) -> None:
-    """Generate, build, detect and judge counterfactual text with language models."""
+    """Show the version, or what to do first."""
     if version:
         typer.echo(f"contrafact {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        typer.echo(
-            _FIRST_STEPS.format(run=f"contrafact run {next(iter(tasks()))} --model M"), nl=False
-        )
+        run = f"contrafact run {next(iter(tasks()))} --model M"
+        typer.echo(_FIRST_STEPS.format(run=run), nl=False)
 
 
 def main() -> None:

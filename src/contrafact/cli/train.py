@@ -34,7 +34,13 @@ class _Edit(Options):
     config: str = argument("CONFIG", "A YAML file, or a preset: tiny, small.")
     out: Path | None = option(None, "Its folder. [runs/edit-CONFIG]", metavar="DIR")
     model: str | None = option(None, "The model to begin with. [the config's]", metavar="M")
+    begin: str | None = option(
+        None, "An adapter to go on from: its folder or name.", metavar="ADAPTER", name="from"
+    )
     examples: int | None = option(None, "Proven answers to learn. [the config's]", ge=16)
+    examples_total: int | None = option(
+        None, "Answers of all pieces, along which the rate falls. [met + examples]", ge=16
+    )
     framing: str | None = option(
         None, "How requests are put: plain, stated:1 to 3. [the config's, stated:1]", metavar="NAME"
     )
@@ -56,6 +62,7 @@ def edit(options: _Edit) -> None:
     from contrafact.training.config import EditConfig, load_config
 
     specs = edit_specs()
+    numbers = {"examples": options.examples, "total": options.examples_total}
     settings = load_config(
         EditConfig,
         options.config,
@@ -64,7 +71,8 @@ def edit(options: _Edit) -> None:
         seed=options.seed,
         prompts=options.prompts,
         framing=options.framing,
-        supervised=None if options.examples is None else {"examples": options.examples},
+        supervised={name: number for name, number in numbers.items() if number is not None},
+        **{"from": options.begin},
     )
     from contrafact.training.edit import train_edit
 

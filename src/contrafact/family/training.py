@@ -118,15 +118,13 @@ class TrainingSpec:
 class EditTask:
     """A text to edit: the prompt, and an answer to learn that is proven right.
 
-    ``source`` is JSON by which the family scores answers; ``wrong`` are wrong answers by kind, such
-    as a copy, whose figures serve for comparison.
+    ``source`` is JSON by which the family scores answers.
     """
 
     id: str
     prompt: str
     answer: str
     source: str
-    wrong: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,8 @@ class EditSpec:
         train: A description of the training tasks, for the model card.
         splits: The measured splits: name and description of what is held out; no two share a task.
         framing: Returns the full name of a way to put requests; the usual way if none is named.
-        tasks: Draws the first tasks of a split, or of ``train``, by a seed, in a framing.
+        tasks: Draws tasks of a split, or of ``train``, endlessly, by a seed, in a framing; the
+            number is how many are planned, so that those of ``train`` become harder on the way.
         passed: Returns whether an answer is proven right or wrong; None if that is open.
     """
 

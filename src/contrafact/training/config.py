@@ -15,14 +15,14 @@ from contrafact.errors import InputError, value_problem
 from contrafact.family.settings import ConfigPart
 from contrafact.family.training import TrainingSpec
 from contrafact.files.config import ConfigFile, read_config
-from contrafact.models.gguf import SMOLLM2, is_pathlike, plain_name
+from contrafact.models.gguf import SMOLLM2, is_pathlike, plain_name, shipped_adapter
 
 __all__ = [
     "ALL_LINEAR",
     "EditConfig",
-    "Learning",
     "Lora",
     "ModelConfig",
+    "Passes",
     "Sampled",
     "TrainConfig",
     "family_words",
@@ -62,17 +62,13 @@ class Lora(ConfigPart):
 
 
 class Learning(ConfigPart):
-    """Settings of a stage of learning (trl)."""
+    """Settings of the steps of learning."""
 
-    epochs: float = Field(gt=0, description="Passes over the data.")
     learning_rate: float = Field(gt=0, description="Rate at the start.")
     final_learning_rate: float = Field(ge=0, description="Rate at the end (cosine).")
     batch: int = Field(default=1, ge=1, description="Examples at a time.")
     effective_batch: int = Field(default=16, ge=1, description="Examples per step.")
     evaluate_every: int = Field(default=10, ge=1, description="Steps between validations.")
-    patience: int = Field(
-        default=2, ge=1, description="Validations without a better loss before it stops."
-    )
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -83,11 +79,19 @@ class Learning(ConfigPart):
         return self
 
 
-class WarmUp(Learning):
+class Passes(Learning):
+    """Settings of a stage that goes over its data until the loss no longer falls (trl)."""
+
+    epochs: float = Field(default=1.0, gt=0, description="Passes over the data.")
+    patience: int = Field(
+        default=2, ge=1, description="Validations without a better loss before it stops."
+    )
+
+
+class WarmUp(Passes):
     """Settings of the supervised warm-up on given pairs; the loss is on the replies only."""
 
     examples: int | None = Field(default=None, ge=1, description="The most examples; all if empty.")
-    epochs: float = Field(default=1.0, gt=0)
     learning_rate: float = Field(default=5.5e-6, gt=0)
     final_learning_rate: float = Field(default=1.1e-6, ge=0)
 
@@ -140,11 +144,10 @@ class Preferences(ConfigPart):
     )
 
 
-class Dpo(Learning):
+class Dpo(Passes):
     """Settings of direct preference optimisation."""
 
     beta: float = Field(default=0.1, gt=0, description="Penalty for leaving the reference.")
-    epochs: float = Field(default=1.0, gt=0)
     learning_rate: float = Field(default=1e-6, gt=0)
     final_learning_rate: float = Field(default=1e-7, ge=0)
 
@@ -167,7 +170,7 @@ class ModelConfig(ConfigPart):
     prompts: Path | None = Field(default=None, description="Folder of the prompt pack.")
     lora: Lora = Lora()
 
-    @field_validator("model", "fluency_model", check_fields=False)
+    @field_validator("model", "fluency_model", "begin", check_fields=False)
     @classmethod
     def _one_name(cls, name: str | None) -> str | None:
         """Normalise a model's name, so that its spelling does not change a training's identity."""
@@ -199,15 +202,16 @@ class TrainConfig(ModelConfig):
 
 
 class Supervised(Learning):
-    """Settings of learning from proven answers; the loss is on the answers only."""
+    """Settings of learning from proven answers, each once; the loss is on the answers only."""
 
-    examples: int = Field(default=8000, ge=16, description="Examples, each from its own task.")
-    epochs: float = Field(default=1.0, gt=0)
+    examples: int = Field(default=8000, ge=16, description="Answers of this piece.")
+    total: int | None = Field(
+        default=None, ge=16, description="Answers of all pieces; up to this piece if empty."
+    )
     learning_rate: float = Field(default=1e-3, gt=0)
     final_learning_rate: float = Field(default=1e-5, ge=0)
     batch: int = Field(default=4, ge=1)
     effective_batch: int = Field(default=32, ge=1)
-    patience: int = Field(default=1000, ge=1)
 
 
 class Held(ConfigPart):
@@ -219,6 +223,9 @@ class Held(ConfigPart):
 class EditConfig(ModelConfig):
     """The config of the training of an editor on tasks whose answers are proven."""
 
+    begin: str | None = Field(
+        default=None, alias="from", description="The adapter to go on from: its folder or name."
+    )
     supervised: Supervised = Supervised()
     held_out: Held = Held()
     framing: str | None = Field(
@@ -293,7 +300,7 @@ def load_config(
     for key in ("data", "prompts"):
         if isinstance(values.get(key), str):
             values[key] = path.parent / Path(values[key]).expanduser()
-    for key in ("model", "fluency_model"):
+    for key in ("model", "fluency_model", "from"):
         if isinstance(name := values.get(key), str):
             values[key] = _located_model(name, path.parent)
     for key, value in changes.items():
@@ -316,7 +323,7 @@ def load_config(
 
 def _located_model(name: str, folder: Path) -> str:
     """Return a model's name; a name like those on the hub is a folder if the folder exists."""
-    if name == SMOLLM2:
+    if name == SMOLLM2 or shipped_adapter(plain_name(name)):
         return name
     here = (folder / Path(name).expanduser()).absolute()
     return str(here) if is_pathlike(name) or here.exists() else name

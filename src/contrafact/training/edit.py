@@ -6,6 +6,7 @@ of a stage is complete or absent; see `contrafact.training.context`.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,24 @@ from contrafact.models.whitebox.weights import check_causal
 from contrafact.stats.intervals import clustered_proportion
 from contrafact.stats.paired import paired_comparison
 from contrafact.training.config import EditConfig, Sampled
-from contrafact.training.context import Stages, check_same, counted_steps, read_lines, run_stage
+from contrafact.training.context import (
+    Stages,
+    check_same,
+    counted_steps,
+    read_json,
+    read_lines,
+    run_stage,
+    write_json,
+)
 from contrafact.training.generation import generate_replies
-from contrafact.training.trainers import TokenizedExample, check_trainers, fine_tune
+from contrafact.training.teach import MET, begun_from, teach
+from contrafact.training.trainers import TokenizedExample, check_trainers
 
 __all__ = ["train_edit"]
 
-_VALIDATION = 64
+_VALIDATION, _VALIDATED = "validation", 64
 _TEMPERATURE = 0.05  # nearly greedy
-_BASE, _TAUGHT = "base", "supervised"
+_BASE, _BEFORE, _TAUGHT = "base", "before", "supervised"
 
 
 @dataclass(frozen=True)
@@ -67,14 +77,18 @@ def train_edit(
 
 class _Teaching(Stages[EditConfig, EditSpec]):
     def run(self) -> Taught:
+        self.begun = begun_from(self.config)
         self._identify()
         run_stage(self.out / "data", self._draw)
-        self._measure(_BASE, self.config.model)
         adapter = self.out / "supervised" / "model"
         run_stage(adapter, self._teach)
+        before = _BASE if self.config.begin is None else _BEFORE
+        self._measure(before, self.config.begin or self.config.model)
         self._measure(_TAUGHT, adapter)
-        metrics = _write_results(self.out, self.config, self.spec)
-        _write_card(adapter, self.config, self.spec, metrics)
+        met = sum(piece["answers"] for piece in read_json(adapter / MET)["pieces"])
+        learned = {_TAUGHT: met, before: self.begun.answers}
+        metrics = _write_results(self.out, learned, self.spec)
+        _write_card(adapter, self.config, self.spec, metrics, learned)
         return Taught(adapter, tuple(metrics))
 
     def _identify(self) -> None:
@@ -82,11 +96,9 @@ class _Teaching(Stages[EditConfig, EditSpec]):
 
         Of the prompts, the templates that tasks use are recorded.
         """
-        next(self._drawn("train", 1))  # uses the templates
+        next(self._drawn("train", 16))  # uses the templates
         facts = self.config.model_dump(mode="json", exclude={"prompts"})
         facts["prompts"] = self.pack.used_hash
-        if facts["framing"] == "plain":  # so trainings of versions without framings can go on
-            del facts["framing"]
         check_same(self.out / "training.json", facts, begun=(self.out / "data").is_dir())
 
     def _drawn(self, split: str, number: int) -> Iterator[EditTask]:
@@ -94,58 +106,52 @@ class _Teaching(Stages[EditConfig, EditSpec]):
         return self.spec.tasks(self.pack, split, self.config.seed, number, framing)
 
     def _draw(self, folder: Path) -> None:
-        """Draw the tasks of every split; no text is in two splits."""
-        seen: set[str] = set()
-        drawn_of: dict[str, int] = {}
-        wanted = {"train": self.config.supervised.examples + _VALIDATION}
-        wanted |= dict.fromkeys(self.spec.splits, self.config.held_out.each)
+        """Draw the tasks of every split; no text is in two splits, or was met before.
+
+        The loss is validated on more tasks of the first split.
+        """
+        seen, learning = set(self.begun.stories), self.config.supervised
+        wanted = dict.fromkeys(self.spec.splits, self.config.held_out.each)
+        wanted |= {_VALIDATION: _VALIDATED, "train": learning.examples}
+        planned = learning.total or self.begun.answers + learning.examples
         with self.progress("tasks", sum(wanted.values())) as bar:
             for split, number in wanted.items():
-                drawn = self._drawn(split, 2 * number + 100)
+                source = next(iter(self.spec.splits)) if split == _VALIDATION else split
+                drawn = self._drawn(source, planned)
                 rows = []
-                for task in islice((task for task in drawn if task.prompt not in seen), number):
-                    seen.add(task.prompt)
+                for task in islice((task for task in drawn if _mark(task) not in seen), number):
+                    seen.add(_mark(task))
                     rows.append(asdict(task))
                     bar.step(1)
                 write_rows(folder / f"{split}.jsonl", rows)
-                drawn_of[split] = len(rows)
-        self.say(", ".join(f"{split}: {number:,} tasks" for split, number in drawn_of.items()))
+        self.say(", ".join(f"{split}: {number:,} tasks" for split, number in wanted.items()))
 
     def _tasks(self, split: str) -> list[EditTask]:
         return [EditTask(**row) for row in read_lines(self.out / "data" / f"{split}.jsonl")]
 
     def _teach(self, folder: Path) -> None:
         causal = self.model_to_train(self.config.model)
-        examples = [
-            TokenizedExample(prompt_tokens(causal, task.prompt), text_tokens(causal, task.answer))
-            for task in self._tasks("train")
-        ]
-        examples = [
-            example
-            for example in examples
-            if len(example.prompt) + len(example.chosen) <= causal.context
-        ]
+
+        def examples(tasks: Sequence[EditTask]) -> list[TokenizedExample]:
+            asked = [prompt_tokens(causal, task.prompt) for task in tasks]
+            told = [text_tokens(causal, task.answer) for task in tasks]
+            pairs = map(TokenizedExample, asked, told)
+            return [one for one in pairs if len(one.prompt) + len(one.chosen) <= causal.context]
+
+        tasks = self._tasks("train")
+        train, validation = examples(tasks), examples(self._tasks(_VALIDATION))
         with counted_steps(self.progress, "supervised: steps") as steps:
-            losses = fine_tune(
-                causal,
-                examples[_VALIDATION:],
-                examples[:_VALIDATION],
-                self.config,
-                self.config.supervised,
-                folder,
-                steps,
-                adapter=True,
-            )
+            losses = teach(causal, train, validation, self.config, folder, self.begun, steps)
         write_rows(folder / "losses.jsonl", losses)
+        piece = {"answers": len(train), "seed": self.config.seed, "framing": self.config.framing}
+        stories = sorted(self.begun.stories | {_mark(task) for task in tasks})
+        write_json(folder / MET, {"pieces": [*self.begun.pieces, piece], "stories": stories})
         self.say_losses("supervised", losses)
 
     def _measure(self, step: str, model: str | Path) -> None:
         def work(folder: Path) -> None:
-            tasks = {
-                f"{split} {task.id}": task
-                for split in self.spec.splits
-                for task in self._tasks(split)
-            }
+            splits = self.spec.splits
+            tasks = {f"{one} {task.id}": task for one in splits for task in self._tasks(one)}
             with self.work(folder, f"{step}: answers", len(tasks)) as (journal, advance):
                 replies = generate_replies(
                     self.model(model),
@@ -157,8 +163,7 @@ class _Teaching(Stages[EditConfig, EditSpec]):
                 )
             rows = []
             for key, task in tasks.items():
-                reply = replies[key]
-                text = reply.text.strip()
+                reply, text = replies[key], replies[key].text.strip()
                 passed = self.spec.passed(task.source, text) if reply.ended else None
                 asked = {"split": key.partition(" ")[0], "id": task.id, "prompt": task.prompt}
                 rows.append({**asked, "reply": text, "ended": reply.ended, "passed": passed})
@@ -169,30 +174,30 @@ class _Teaching(Stages[EditConfig, EditSpec]):
         run_stage(self.out / step / "evaluation", work)
 
 
+def _mark(task: EditTask) -> str:
+    """Return a task's fingerprint, by which it is not met twice."""
+    return blake2b(task.prompt.encode(), digest_size=8).hexdigest()
+
+
 _Row = Mapping[str, Any]
 
 
-def _write_results(out: Path, config: EditConfig, spec: EditSpec) -> list[dict[str, Any]]:
-    """Write ``metrics.csv`` and ``compared.csv``, and return the rows of the first."""
-    answers = {
-        step: read_lines(out / step / "evaluation" / "answers.jsonl") for step in (_BASE, _TAUGHT)
-    }
+def _write_results(out: Path, learned: dict[str, int], spec: EditSpec) -> list[dict[str, Any]]:
+    """Write ``metrics.csv`` and ``compared.csv``, and return the rows of the first.
+
+    ``learned`` has the number of answers met by the taught model, and by the one before it.
+    """
+    answers = {step: read_lines(out / step / "evaluation" / "answers.jsonl") for step in learned}
+    taught, before = answers.values()
     metrics = []
-    for step, learned in ((_BASE, 0), (_TAUGHT, config.supervised.examples)):
+    for step in reversed(learned):
         for split in spec.splits:
             passed = [row["passed"] for row in answers[step] if row["split"] == split]
-            row = {"checkpoint": step, "examples": learned, "split": split}
+            row = {"checkpoint": step, "examples": learned[step], "split": split}
             metrics.append({**row, **_shares(passed)})
-    for kind_of_answer, by_split in _references(out, spec).items():
-        metrics += [
-            {"checkpoint": kind_of_answer, "examples": None, "split": split, **_shares(passed)}
-            for split, passed in by_split.items()
-        ]
     write_frame(pd.DataFrame(metrics), out / "metrics.csv")
-    compared = [
-        {"checkpoint": _TAUGHT, "split": split, **_gain(answers[_BASE], answers[_TAUGHT], split)}
-        for split in spec.splits
-    ]
+    pairs = {split: _gain(before, taught, split) for split in spec.splits}
+    compared = [{"checkpoint": _TAUGHT, "split": split, **pairs[split]} for split in pairs]
     write_frame(pd.DataFrame(compared), out / "compared.csv")
     return metrics
 
@@ -200,30 +205,13 @@ def _write_results(out: Path, config: EditConfig, spec: EditSpec) -> list[dict[s
 def _shares(passed: Sequence[bool | None]) -> dict[str, Any]:
     """Return the counts of verdicts, and the share of proven answers with a 95% interval."""
     share = clustered_proportion([float(verdict is True) for verdict in passed])
-    return {
-        "n": len(passed),
-        "right": passed.count(True),
-        "wrong": passed.count(False),
-        "open": passed.count(None),
-        "share": share.estimate,
-        "low": share.low,
-        "high": share.high,
-    }
-
-
-def _references(out: Path, spec: EditSpec) -> dict[str, dict[str, list[bool | None]]]:
-    """Return the proofs' verdicts on the tasks' reference and wrong answers, by kind and split."""
-    proven: dict[str, dict[str, list[bool | None]]] = {}
-    for split in spec.splits:
-        for task in read_lines(out / "data" / f"{split}.jsonl"):
-            for kind, text in {"reference": task["answer"], **task["wrong"]}.items():
-                passed = proven.setdefault(kind, {}).setdefault(split, [])
-                passed.append(spec.passed(task["source"], text))
-    return proven
+    counts = {"right": passed.count(True), "wrong": passed.count(False), "open": passed.count(None)}
+    bounds = {"share": share.estimate, "low": share.low, "high": share.high}
+    return {"n": len(passed), **counts, **bounds}
 
 
 def _gain(base: Sequence[_Row], taught: Sequence[_Row], split: str) -> dict[str, Any]:
-    """Return the difference between a checkpoint's share of proven answers and the base's."""
+    """Return how much a checkpoint's share of proven answers is above that of the one before."""
     before = {row["id"]: row["passed"] is True for row in base if row["split"] == split}
     now = {row["id"]: row["passed"] is True for row in taught if row["split"] == split}
     taught_right, base_right = zip(*((now[id], before[id]) for id in now), strict=True)
@@ -233,23 +221,34 @@ def _gain(base: Sequence[_Row], taught: Sequence[_Row], split: str) -> dict[str,
     return {"n": gain.n, "gain": gain.difference, **bounds, "p": gain.p_value}
 
 
-def _write_card(adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequence[_Row]) -> None:
+def _write_card(
+    adapter: Path,
+    config: EditConfig,
+    spec: EditSpec,
+    metrics: Sequence[_Row],
+    learned: dict[str, int],
+) -> None:
     """Write the model card of the adapter, with its training data and its measured figures."""
+    met = [
+        f"{one['answers']:,} of seed {one['seed']}" for one in read_json(adapter / MET)["pieces"]
+    ]
+    before = next(reversed(learned))
     lines = [
         f"# An editor taught by proof: {config.family}",
         "",
         f"An adapter of rank {config.lora.r} for `{config.model}`, by contrafact {__version__}. It "
-        f"was trained on {spec.train}: {config.supervised.examples:,} proven answers, "
-        f"seed {config.seed}. Requests, in training and in the figures, are put as "
+        f"was trained on {spec.train}: {learned[_TAUGHT]:,} proven answers ({met}). "
+        "Requests, in the last training and in the figures, are put as "
         f"`{config.framing}`: ask it so (`--framing {config.framing}`).",
         "",
-        "| held out | proven right | of | 95% interval | open | base model |",
+        "| held out | proven right | of | 95% interval | open "
+        f"| {'base model' if before == _BASE else 'before the last'} |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for split, about in spec.splits.items():
         taught, base = (
             next(row for row in metrics if (row["checkpoint"], row["split"]) == (step, split))
-            for step in (_TAUGHT, _BASE)
+            for step in (_TAUGHT, before)
         )
         between = f"{taught['low']:.0%} to {taught['high']:.0%}"
         lines.append(

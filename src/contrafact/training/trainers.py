@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox.weights import CausalModel, load_causal, quietly, write_adapter
-from contrafact.training.config import ALL_LINEAR, Learning, Lora, ModelConfig, TrainConfig
+from contrafact.models.whitebox.weights import CausalModel, load_causal, quietly
+from contrafact.training.config import ALL_LINEAR, Lora, ModelConfig, Passes, TrainConfig
 
 if TYPE_CHECKING:
     import torch
@@ -125,16 +125,14 @@ def fine_tune(
     train: Sequence[TokenizedExample],
     validation: Sequence[TokenizedExample],
     config: ModelConfig,
-    learning: Learning,
+    learning: Passes,
     folder: Path,
     steps: Steps = lambda done, total: None,
-    *,
-    adapter: bool = False,
 ) -> list[Loss]:
     """Fine-tune a model on replies, with the loss on the replies only; return the losses.
 
-    The model's weights are changed. The trained model, or only the adapter, is saved into
-    ``folder``, where a running trainer keeps its checkpoints, so that killed training can continue.
+    The model's weights are changed. The trained model is saved into ``folder``, where a running
+    trainer keeps its checkpoints, so that killed training can continue.
 
     Raises:
         InputError: The loss is not a number.
@@ -157,17 +155,26 @@ def fine_tune(
         eval_dataset=Dataset.from_list(list(map(row, validation))),
         **_learner(causal, config, learning, steps),
     )
-    return _run(trainer, causal, config, folder, adapter=adapter)
+    return _run(trainer, causal, config, folder)
 
 
 def _learner(
-    causal: CausalModel, config: ModelConfig, learning: Learning, steps: Steps
+    causal: CausalModel, config: ModelConfig, learning: Passes, steps: Steps
 ) -> dict[str, Any]:
     """Return the model, tokenizer, adapter and callbacks as arguments of trl's trainers."""
+    return {
+        "model": causal.model,
+        "processing_class": copy.deepcopy(causal.tokenizer),
+        "peft_config": lora_config(config.lora),
+        "callbacks": _callbacks(learning, steps),
+    }
+
+
+def lora_config(lora: Lora) -> Any:
+    """Return the settings of an adapter for peft."""
     from peft import LoraConfig
 
-    lora = config.lora
-    adapter = LoraConfig(
+    return LoraConfig(
         r=lora.r,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
@@ -175,22 +182,6 @@ def _learner(
         bias="none",
         task_type="CAUSAL_LM",
     )
-    return {
-        "model": causal.model,
-        "processing_class": copy.deepcopy(causal.tokenizer),
-        "peft_config": adapter,
-        "callbacks": _callbacks(learning, steps),
-    }
-
-
-def _save_adapter(adapted: Any, folder: Path, base: str) -> None:
-    """Save an adapter with the name of its base model, for `load_causal`."""
-    stated = adapted.peft_config["default"]
-    # Set only here: the trainer's checkpoints would look for this name on the hub.
-    loaded, stated.base_model_name_or_path = stated.base_model_name_or_path, base
-    adapted.save_pretrained(folder, save_embedding_layers=False)
-    stated.base_model_name_or_path = loaded
-    write_adapter(folder, adapted.config)
 
 
 @_quiet_training()
@@ -250,7 +241,7 @@ def _own_tokens(pad: int) -> Any:
 
 
 def _arguments(
-    device: "torch.device", config: ModelConfig, learning: Learning, folder: Path
+    device: "torch.device", config: ModelConfig, learning: Passes, folder: Path
 ) -> dict[str, Any]:
     return {
         "output_dir": str(folder / _CHECKPOINTS),
@@ -286,7 +277,7 @@ def _arguments(
     }
 
 
-def _callbacks(learning: Learning, steps: Steps) -> list[Any]:
+def _callbacks(learning: Passes, steps: Steps) -> list[Any]:
     """Return callbacks for early stopping, progress, and an error if the loss is NaN."""
     from transformers import EarlyStoppingCallback, TrainerCallback
 
@@ -307,10 +298,8 @@ def _callbacks(learning: Learning, steps: Steps) -> list[Any]:
     return [EarlyStoppingCallback(learning.patience), Watch()]
 
 
-def _run(
-    trainer: Any, causal: CausalModel, config: ModelConfig, folder: Path, *, adapter: bool = False
-) -> list[Loss]:
-    """Train from the last complete checkpoint, if any, and save the model or the adapter."""
+def _run(trainer: Any, causal: CausalModel, config: ModelConfig, folder: Path) -> list[Loss]:
+    """Train from the last complete checkpoint, if any, and save the model."""
     from transformers import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)
@@ -321,10 +310,7 @@ def _run(
         | {"step": float(entry["step"])}
         for entry in trainer.state.log_history
     ]
-    if adapter:
-        _save_adapter(trainer.model, folder, config.model)
-    else:
-        _merged(trainer.model, causal, config, kept / "adapter").save_pretrained(folder)
+    _merged(trainer.model, causal, config, kept / "adapter").save_pretrained(folder)
     causal.tokenizer.save_pretrained(folder)
     shutil.rmtree(kept)
     return [entry for entry in measured if len(entry) > 1]

@@ -11,7 +11,10 @@ from contrafact.errors import InputError
 from contrafact.families.cobe import data
 from contrafact.families.cobe.data import encoded, load_known, load_stories, opened_row
 from contrafact.families.cobe.records import DOMAINS, GRAPHS
+from contrafact.families.cobe.settings import CobeOptions
+from contrafact.families.cobe.task import RUN
 from contrafact.families.cobe.write.answers import check_written
+from contrafact.family.settings import RunSettings
 from contrafact.files.tables import read_rows
 
 PUBLIC, HELD = (data_source(name).path for name in ("cobe-written", "cobe-written/held-out"))
@@ -62,6 +65,21 @@ def test_a_run_takes_it_by_its_name(quick_contrafact, tmp_path):
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["data"]["source"] == "cobe-written@1.0.0"
     assert manifest["settings"]["framing"] == ["plain"]
+
+
+@pytest.mark.parametrize(
+    ("model", "alike"),
+    [("openai/pen-5", True), ("hub/Pen4-large", True), ("openai/pencil-5", False), ("a/eye", True)],
+)
+def test_a_model_named_like_who_wrote_or_read_the_stories_is_said(tmp_path, model, alike):
+    row = opened_row(next(iter(read_rows(PUBLIC)))[1])
+    row["Proof"] |= {"writer": "openai/pen-4", "senses": [{"reader": "b/eye-2", "sense": "sane"}]}
+    (tmp_path / "own.jsonl").write_text(json.dumps(row))
+    settings = RunSettings(
+        task="cobe", models=(model,), data=tmp_path / "own.jsonl", options=CobeOptions()
+    )
+    _, notes = RUN.settled(settings)
+    assert [note.startswith(f"{model}: of one kind") for note in notes] == [True] * alike
 
 
 @pytest.mark.parametrize(

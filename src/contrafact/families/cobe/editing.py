@@ -1,7 +1,8 @@
 """Data to train an editor of stories, in splits that hold out graphs, places and events.
 
 CoBe, sections 3.1 and 3.2. Two types of graph are held out, eight places with all of their rules,
-and in each other place one event with its rules and wordings. The target answer is the story edited
+and in each other place one event with its rules and wordings. Stories to learn from are of the
+other places in turn; easy ones come first. The target answer is the story edited
 in place (`in_place`), in its own words, so that a model learns what to change and not which other
 wordings a file has.
 """
@@ -9,6 +10,8 @@ wordings a file has.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from itertools import count, islice
 from pathlib import Path
@@ -20,7 +23,8 @@ from contrafact.families.cobe.in_place import in_place
 from contrafact.families.cobe.phrasing import STATED, framing_named, request_of
 from contrafact.families.cobe.records import GRAPHS
 from contrafact.families.cobe.stories import verdicts
-from contrafact.families.cobe.synth.compose import Cell, draw_rows, line_of
+from contrafact.families.cobe.synth.compose import Cell, NoStory, draw_rows, line_of
+from contrafact.families.cobe.synth.difficulty import LEVELS, Difficulty
 from contrafact.families.cobe.synth.library import Library, bundled_library
 from contrafact.family.training import EditSpec, EditTask
 from contrafact.files.atomic import write_text
@@ -56,8 +60,11 @@ _HELD_EVENTS = {
 }
 """By training place, the event that is held out with its rules; it occurs in many stories."""
 _SLOT = re.compile(r"\\\{\w+\\\}")
-_WRONG = "the wrong answer"
 _DEMO = 2**31  # the seed of the demo, which no training has
+_RAMP = 0.25
+"""The share of the answers to learn that are of the easier levels, one after the other."""
+_LEVELS = (*LEVELS[:3], Difficulty())
+_TRIES = 40  # of a block for a place, until the next place has its turn
 
 
 def _split_of(row: Mapping[str, Any]) -> str | None:
@@ -97,32 +104,41 @@ def _patterns(name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
 def _tasks(
     pack: PromptPack, split: str, seed: int, number: int, framing: str
 ) -> Iterator[EditTask]:
-    """Draw tasks of a split, one for each story, in the three phrasings in turn."""
+    """Draw tasks of a split endlessly, one for each story, in the three phrasings in turn."""
     request = request_of(pack, framing)
     template = pack.template("cobe/edit", required={"story", "query", "shots"})
-    block, last, before = 0, "", ""  # the last answer, and that of another block before it
-    for drawn, (index, row, answer) in enumerate(islice(_stories(split, seed), number)):
-        if index != block:
-            block, before = index, last
+    stories = _lessons(seed, number) if split == "train" else _stories(split, seed)
+    for drawn, (row, answer) in enumerate(stories):
         text, query = row["Variation text"], row["Query"][drawn % len(PHRASINGS)]
-        wrong = {"copy": text, _WRONG: row["Wrong answers"][0]["text"]}
-        if before:
-            wrong["another story's answer"] = before
-        yield EditTask(
-            id=f"{split}-{drawn}",
-            prompt=template.render(story=delimit(text), query=delimit(request(query)), shots=[]),
-            answer=answer,
-            source=line_of(row),
-            wrong=wrong,
-        )
-        last = answer
+        prompt = template.render(story=delimit(text), query=delimit(request(query)), shots=[])
+        yield EditTask(f"{split}-{drawn}", prompt, answer, source=line_of(row))
 
 
-def _stories(split: str, seed: int) -> Iterator[tuple[int, dict[str, Any], str]]:
-    """Draw stories of a split; return for each its block, its row and its edit in place.
+_Story = tuple[dict[str, Any], str]
+"""A story's row and its edit in place."""
 
-    For measurements one story of each plot is drawn, so that tasks are independent of each other.
-    """
+
+def _lessons(seed: int, number: int) -> Iterator[_Story]:
+    """Draw stories to learn from, of the training places in turn; the first share is easier."""
+    library, wanted, drawn = bundled_library(), Random(f"{seed} train").getrandbits(32), 0
+    scenes = [scene for scene in library.scenes if scene.name not in _HELD_SCENES]
+    for turn in count():
+        for scene in Random(f"{wanted} {turn}").sample(scenes, len(scenes)):
+            level = _LEVELS[min(int(drawn / (_RAMP * number) * 3), 3)]
+            cells = [Cell(scene.domain, one) for one in level.graphs if one not in _HELD_GRAPHS]
+            here = replace(library, scenes=(scene,))
+            for again in range(_TRIES):
+                with suppress(NoStory):
+                    rows = draw_rows(here, cells, wanted, turn * _TRIES + again)
+                    if _split_of(rows[0]) == "train" and all(map(level.fits, rows)):
+                        told = [(row, answer) for row in rows if (answer := in_place(row))]
+                        drawn += len(told)
+                        yield from told
+                        break
+
+
+def _stories(split: str, seed: int) -> Iterator[_Story]:
+    """Draw one story of each plot of a split, so that measured tasks are independent."""
     library = bundled_library()
     cells = _cells(library, split)
     wanted = "train" if split == "same" else split
@@ -130,14 +146,13 @@ def _stories(split: str, seed: int) -> Iterator[tuple[int, dict[str, Any], str]]
     for block in count():
         for row in draw_rows(library, cells, seed_of_split, block):
             if _split_of(row) == wanted and (answer := in_place(row)) is not None:
-                yield block, row, answer
-                if split != "train":
-                    break
+                yield row, answer
+                break
 
 
 def write_held_out(path: Path, n: int) -> None:
     """Write the demo's stories, which are in no split for training or measurement."""
-    rows = (row for _, row, _ in islice(_stories("all", _DEMO), n))
+    rows = (row for row, _ in islice(_stories("all", _DEMO), n))
     write_text(path, "".join(f"{line_of(row)}\n" for row in rows))
 
 
@@ -157,7 +172,8 @@ def _passed(source: str, answer: str) -> bool | None:
 
 EDITING = EditSpec(
     presets=Path(__file__).parent / "training_presets",
-    train="drawn stories of four types of graph and ten scenes, without one event of each",
+    train=f"drawn stories of four types of graph and {len(_HELD_EVENTS)} scenes, without one event "
+    "of each",
     splits={
         "same": "nothing: new stories of the graphs, scenes and events of training",
         "graphs": "the types of graph (diamond, hybrid)",

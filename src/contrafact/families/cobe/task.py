@@ -4,7 +4,8 @@ A story is edited and judged in each of its three phrasings, by ``inspect eval c
 --model … --model-role grader=…`` or by ``contrafact run cobe``, which adds tables and the report.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -81,13 +82,14 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         refuse([("--judge-context", unseen, "there is no --judge")])
 
     def settled(self, settings: RunSettings) -> tuple[RunSettings, list[str]]:
-        options, notes = _options(settings), []
+        options = _options(settings)
+        stories, _ = load_once(self.load, settings.data or self.bundled, settings.columns)
+        notes = [*_of_a_kind(stories, settings.models)]
         if not options.framing:
-            stories, _ = load_once(self.load, settings.data or self.bundled, settings.columns)
             framing = usual_framing(stories)
             options = options.model_copy(update={"framing": (framing,)})
             if framing != PLAIN:
-                notes = [f"request: {framing}, default for drawn stories (--framing)"]
+                notes.append(f"request: {framing}, default for drawn stories (--framing)")
         return settings.model_copy(update={"options": options}), notes
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
@@ -155,6 +157,23 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         metadata = sample.metadata
         part = {"sample_id": metadata["story"]["id"], "phrasing": metadata["phrasing"]}
         return [(part, score_metadata(sample, SCORER).get("verdicts") or {})]
+
+
+def _of_a_kind(stories: Sequence[Story], models: Sequence[str]) -> Iterator[str]:
+    """Yield a note on the models that are named like who wrote or read the stories."""
+
+    def kind(model: str) -> str:
+        return re.split(r"[^a-z]", model.rsplit("/", 1)[-1].lower(), maxsplit=1)[0]
+
+    proofs = [dict(story.proof.items()) for story in stories if story.proof]
+    makers = {proof.get("writer") for proof in proofs}
+    makers |= {one["reader"] for proof in proofs for one in proof.get("senses", ())}
+    kinds = {kind(str(maker)) for maker in makers if maker} - {""}
+    if alike := sorted({model for model in models if kind(model) in kinds}):
+        yield (
+            f"{', '.join(alike)}: of one kind, by name, with who wrote or read these stories "
+            f"({', '.join(sorted(filter(None, makers)))}), which may favour it"
+        )
 
 
 def _asked(recorded: RecordedRow) -> list[StoryQuery]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "WEIGHTS_HINT",
     "CausalModel",
+    "adapter_parts",
     "check_causal",
     "load_causal",
     "quietly",
@@ -443,27 +444,37 @@ def write_adapter(folder: Path, config: Any) -> Path | None:
     return path
 
 
-def _merge_adapter(model: Any, path: Path) -> None:
-    """Add an adapter written by `write_adapter` to a model's weights; `InputError` if quantised."""
+def adapter_parts(model: Any, path: Path) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield each layer of a model that `write_adapter` wrote a part for, and the two matrices."""
     import gguf
     import torch
 
-    reader = gguf.GGUFReader(path)
-    alpha = float(reader.fields["adapter.lora.alpha"].contents())
-    values = {one.name: gguf.dequantize(one.data, one.tensor_type) for one in reader.tensors}
+    values = {
+        one.name: gguf.dequantize(one.data, one.tensor_type).astype("float32")
+        for one in gguf.GGUFReader(path).tensors
+    }
     for name, layer in model.named_modules():
         *_, place, _, module = f"..{name}".split(".")
         first = f"blk.{place}.{_TENSORS.get(module)}.weight.lora_a"
         if first not in values:
             continue
-        if not layer.weight.is_floating_point():
-            raise InputError("a GGUF adapter cannot be added to 4-bit weights")
-        inner, outer = values[first], values[f"{first[:-1]}b"].astype("float32")
+        outer = values[f"{first[:-1]}b"]
         if module in _ROTATED:
             heads = getattr(model.config, _ROTATED[module])
             halves = outer.reshape(heads, len(outer) // heads // 2, 2, -1)
             outer = halves.swapaxes(1, 2).reshape(outer.shape)
-        change = torch.from_numpy(outer @ inner * (alpha / len(inner)))
+        yield layer, torch.from_numpy(values[first]), torch.from_numpy(outer.copy())
+
+
+def _merge_adapter(model: Any, path: Path) -> None:
+    """Add an adapter written by `write_adapter` to a model's weights; `InputError` if quantised."""
+    import gguf
+
+    alpha = float(gguf.GGUFReader(path).fields["adapter.lora.alpha"].contents())
+    for layer, inner, outer in adapter_parts(model, path):
+        if not layer.weight.is_floating_point():
+            raise InputError("a GGUF adapter cannot be added to 4-bit weights")
+        change = outer @ inner * (alpha / len(inner))
         layer.weight.data += change.to(layer.weight)
 
 

@@ -405,8 +405,9 @@ def test_a_library_of_ones_own_is_drawn_from_and_its_mistakes_are_reported(tmp_p
             load_library(tmp_path)
         assert message in str(error.value) and "pond.toml" in str(error.value), message
     path.unlink()
-    with pytest.raises(InputError, match="has no rules"):
-        load_library(tmp_path)
+    for folder, said in ((tmp_path, "has no rules"), (tmp_path / "none", "no such folder")):
+        with pytest.raises(InputError, match=said):
+            load_library(folder)
 
 
 @pytest.mark.slow

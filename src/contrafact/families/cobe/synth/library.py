@@ -167,7 +167,8 @@ def load_library(folder: str | Path) -> Library:
     names = {slot: tuple(choices) for slot, choices in _toml(words).items()}
     paths = sorted(path for path in folder.glob("*.toml") if path.name != "words.toml")
     if not paths:
-        raise InputError("has no rules", file=folder, hint="add one .toml file for each place")
+        found = "has no rules" if folder.is_dir() else "no such folder"
+        raise InputError(found, file=folder, hint="name one with a .toml file for each scene")
     return Library(tuple(_scene(path, _toml(path), names) for path in paths), names)
 
 

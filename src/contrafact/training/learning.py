@@ -8,13 +8,13 @@ config, seed and number of threads, a CPU gives equal losses, also if it was kil
 
 import importlib.util
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +29,6 @@ from contrafact.models.whitebox.weights import (
     write_adapter,
 )
 from contrafact.training.config import ALL_LINEAR, Dpo, Learning, Lora, ModelConfig, Passes
-
-if TYPE_CHECKING:
-    import torch
 
 Steps = Callable[[int, int], None]
 """A function that is called after each step with the steps done and all steps."""
@@ -192,8 +189,8 @@ def _order(
 
 def log_likelihoods(
     model: Any, batch: Sequence[tuple[list[int], list[int]]], *, shared: bool = True
-) -> "torch.Tensor":
-    """Return the log-likelihood of each reply of a batch of prompts and replies, in nats.
+) -> Any:
+    """Return a tensor of the log-likelihood of each reply of a batch with its prompt, in nats.
 
     What all prompts begin with is computed once, with its gradient, unless ``shared`` is False, and
     logits only from where the first reply begins.
@@ -221,8 +218,8 @@ def log_likelihoods(
         input_ids=tokens.to(model.device),
         past_key_values=past,
         use_cache=past is not None,
-        logits_to_keep=replies + 1,
-    ).logits[:, :-1]
+        logits_to_keep=torch.arange(width - replies - 1, width - 1),  # a copy, so one product
+    ).logits
     wanted = wanted[:, -replies:].to(model.device)
     kept = wanted != -100
     each = logits.new_zeros(wanted.shape, dtype=torch.float32)
@@ -234,7 +231,7 @@ def log_likelihoods(
 
 def _sums(
     model: Any, batch: Sequence[TokenizedExample], beta: float | None, shared: bool
-) -> "dict[str, torch.Tensor]":
+) -> dict[str, Any]:
     """Return the sum over a batch of the loss, and of what else is measured."""
     import torch
 
@@ -270,7 +267,7 @@ def _step(
     model.train(learns)
     beta = learning.beta if isinstance(learning, Dpo) else None
     number = sum(1 if beta is not None else len(one.chosen) for one in examples)
-    means, lower = Counter[str](), config.precision == "bfloat16"
+    means, lower = defaultdict[str, float](float), config.precision == "bfloat16"
     for start in range(0, len(examples), learning.batch):
         with (
             torch.set_grad_enabled(learns),

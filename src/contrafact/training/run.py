@@ -40,7 +40,7 @@ from contrafact.training.context import (
     write_json,
 )
 from contrafact.training.data import load_pool, share_out
-from contrafact.training.evaluation import evaluate
+from contrafact.training.evaluation import evaluate, write_results
 from contrafact.training.generation import (
     Candidate,
     Reply,
@@ -52,7 +52,6 @@ from contrafact.training.generation import (
 from contrafact.training.judging import score_candidates
 from contrafact.training.learning import check_targets, check_trainers, learn
 from contrafact.training.preferences import ScoredCandidate, pair_up
-from contrafact.training.results import write_results
 
 __all__ = ["Training", "train"]
 

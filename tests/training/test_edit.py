@@ -18,9 +18,8 @@ from contrafact.family import edit_specs
 from contrafact.models.whitebox.weights import load_causal
 from contrafact.prompts import open_pack
 from contrafact.training.config import EditConfig, load_config
-from contrafact.training.edit import Taught, train_edit
-from contrafact.training.teach import MET, summed_loss
-from contrafact.training.trainers import TokenizedExample
+from contrafact.training.edit import MET, Taught, train_edit
+from contrafact.training.learning import log_likelihoods
 
 SPECS = edit_specs()
 SPEC = SPECS["cobe"]
@@ -119,23 +118,23 @@ def test_what_prompts_begin_with_is_computed_once_and_the_loss_and_gradient_are_
 
     model = numbers_model().model
     batch = [
-        TokenizedExample([1, 5, 6, 7, *more], answer)
+        ([1, 5, 6, 7, *more], answer)
         for more, answer in (([8, 9], [10, 0]), ([8], [11, 12, 13, 0]), ([14, 15, 16], [17, 0]))
     ]
     losses, slopes = [], []
     for shared in (True, False):
         model.zero_grad()
-        loss = summed_loss(model, batch, shared=shared)
+        loss = -log_likelihoods(model, batch, shared=shared).sum()
         loss.backward()
         losses.append(loss.item())
         slopes.append(torch.cat([one.grad.flatten() for one in model.parameters()]))
     plain = 0.0
     with torch.no_grad():
-        for one in batch:
-            ids = torch.tensor([[*one.prompt, *one.chosen]])
+        for prompt, answer in batch:
+            ids = torch.tensor([[*prompt, *answer]])
             labels = torch.full_like(ids, -100)
-            labels[0, len(one.prompt) :] = ids[0, len(one.prompt) :]
-            plain += model(ids, labels=labels).loss.item() * len(one.chosen)
+            labels[0, len(prompt) :] = ids[0, len(prompt) :]
+            plain += model(ids, labels=labels).loss.item() * len(answer)
     assert losses == pytest.approx([plain, plain], rel=1e-5)
     assert torch.allclose(*slopes, rtol=1e-3, atol=1e-4) and slopes[0].abs().max() > 0.1
 

@@ -2,10 +2,11 @@
 
 import dataclasses
 import json
+import math
 import resource
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,10 +18,11 @@ from contrafact.errors import InputError
 from contrafact.family import training_specs
 from contrafact.files.journal import Journal
 from contrafact.models.whitebox.weights import load_causal
-from contrafact.training import context, trainers
-from contrafact.training.config import TrainConfig, load_config
+from contrafact.training import context
+from contrafact.training.config import Dpo, NewItems, TrainConfig, load_config
 from contrafact.training.context import TrainingContext
 from contrafact.training.generation import Candidate, write_candidates
+from contrafact.training.learning import STATE, TokenizedExample, learn, log_likelihoods
 from contrafact.training.run import train
 
 pytestmark = pytest.mark.slow
@@ -101,7 +103,7 @@ def test_its_checkpoints_are_models_and_its_tables_are_there(finished):
     for name in ("metrics", "saturation"):
         assert len(pd.read_csv(out / f"{name}.csv"))
     assert set(pd.read_csv(out / "losses.csv")["stage"]) == {"warm-up", "iteration-1"}
-    assert not list(out.rglob(".*.part"))
+    assert not [*out.rglob(".*.part"), *out.rglob(STATE)]
 
 
 def test_what_is_learned_can_be_seen_in_the_losses(finished):
@@ -116,24 +118,37 @@ def test_what_is_learned_can_be_seen_in_the_losses(finished):
     assert fmean(margins[-4:]) > 0.05
 
 
-def test_logits_of_prompts_count_for_nothing(config, small_model, tmp_path, monkeypatch):
-    settings = load_config(TrainConfig, str(config), SPECS)
-    examples = [
-        trainers.TokenizedExample([5, 6, 7, 8][: 2 + n % 3], [9 + n, 10, 11]) for n in range(8)
+def test_the_preference_loss_is_that_of_dpo_and_early_stopping_keeps_the_best(
+    small_model, tmp_path
+):
+    import torch
+
+    causal = load_causal(str(small_model), packed=False)
+    pairs = [
+        TokenizedExample([5, 6, 7, 8][: 2 + n % 3], [9 + n, 10, 11], [12, 13 + n][: 1 + n % 2])
+        for n in range(12)
     ]
+    config = TrainConfig(family="finforce", model=str(small_model), items=NewItems(count=1))
+    learning = Dpo(learning_rate=0.05, effective_batch=4, batch=2, evaluate_every=1, epochs=9)
+    before = [told(causal, one) for one in pairs]
+    losses = learn(causal, pairs, pairs, config, learning, tmp_path)
+    validated = [row for row in losses if "eval_loss" in row]
+    assert validated[0]["eval_loss"] == pytest.approx(math.log(2), abs=1e-5)
+    after = [told(load_causal(str(tmp_path), packed=False), one) for one in pairs]
+    margins = 0.1 * (torch.tensor(after) - torch.tensor(before))
+    best = min(validated, key=lambda row: row["eval_loss"])
+    assert best["eval_rewards/margins"] == pytest.approx(float(margins.mean()), abs=1e-3)
+    loss = -torch.nn.functional.logsigmoid(margins).mean()
+    assert best["eval_loss"] == pytest.approx(float(loss), abs=1e-3) and best["eval_loss"] < 0.6
+    stopped = len(validated) - 1 - validated.index(best)
+    assert stopped == learning.patience or validated[-1]["step"] == 27
 
-    def learned(name: str) -> list[trainers.Loss]:
-        causal = load_causal(str(small_model))
-        return trainers.fine_tune(
-            causal, examples, examples[:2], settings, settings.warm_up, tmp_path / name
-        )
 
-    labelled = learned("labelled")
-    monkeypatch.setattr(trainers, "_labelled_positions_only", nullcontext)
-    whole = learned("whole")
-    assert len(labelled) > 2
-    for one, other in zip(labelled, whole, strict=True):
-        assert one == pytest.approx(other, rel=1e-4)
+def told(causal: Any, pair: TokenizedExample) -> float:
+    """How much likelier the better reply is than the worse one, each read alone."""
+    replies = [(pair.prompt, pair.chosen), (pair.prompt, pair.rejected)]
+    better, worse = (float(log_likelihoods(causal.model, [one]).detach()) for one in replies)
+    return better - worse
 
 
 def test_new_headlines_are_new_and_those_rejected_have_a_reason(finished):
@@ -176,10 +191,9 @@ def test_killed_in_any_stage_it_goes_on_and_comes_to_the_same(finished, config, 
     ):
         with pytest.raises(KeyboardInterrupt):
             run(config, killed, kill=kill)
-    checkpoints = killed / "iteration-1" / ".model.part" / "trainer"
-    torn = max(checkpoints.glob("checkpoint-*")).with_name("checkpoint-99")
-    torn.mkdir()  # the kill came while this was being written
-    (torn / "adapter_model.safetensors").write_bytes(b"half")
+    part = killed / "iteration-1" / ".model.part"
+    assert (part / STATE).is_file()
+    (part / "state.part").write_bytes(b"half")  # the kill came while this was being written
     run(config, killed)
     for step in ("warm-up", "iteration-1"):
         assert losses(killed, step) == losses(whole, step)

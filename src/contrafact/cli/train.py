@@ -63,17 +63,10 @@ def edit(options: _Edit) -> None:
 
     specs = edit_specs()
     numbers = {"examples": options.examples, "total": options.examples_total}
-    settings = load_config(
-        EditConfig,
-        options.config,
-        specs,
-        model=options.model,
-        seed=options.seed,
-        prompts=options.prompts,
-        framing=options.framing,
-        supervised={name: number for name, number in numbers.items() if number is not None},
-        **{"from": options.begin},
-    )
+    given = {name: number for name, number in numbers.items() if number is not None}
+    named = {name: getattr(options, name) for name in ("model", "seed", "prompts", "framing")}
+    named |= {"from": options.begin, "supervised": given}
+    settings = load_config(EditConfig, options.config, specs, **named)
     from contrafact.training.edit import train_edit
 
     folder = options.out or Path("runs") / f"edit-{Path(options.config).stem}"

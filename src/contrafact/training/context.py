@@ -25,7 +25,7 @@ from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.prompts import open_pack
 from contrafact.training.config import ModelConfig, TrainConfig
 from contrafact.training.data import Example, load_pool
-from contrafact.training.trainers import Steps, TokenizedExample, check_targets
+from contrafact.training.learning import Steps, TokenizedExample, check_targets
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -16,13 +16,14 @@ import pandas as pd
 
 from contrafact import __version__
 from contrafact.console import Progress
+from contrafact.errors import InputError
 from contrafact.family.training import EditSpec, EditTask
 from contrafact.files.atomic import write_text
 from contrafact.files.lock import locked
 from contrafact.files.tables import write_frame, write_rows
-from contrafact.models.gguf import ADAPTER_FILE
+from contrafact.models.gguf import ADAPTER_FILE, plain_name, shipped_adapter
 from contrafact.models.whitebox.noise import prompt_tokens, text_tokens
-from contrafact.models.whitebox.weights import check_causal
+from contrafact.models.whitebox.weights import ADAPTER_WEIGHTS, check_causal
 from contrafact.stats.intervals import clustered_proportion
 from contrafact.stats.paired import paired_comparison
 from contrafact.training.config import EditConfig, Sampled
@@ -36,14 +37,59 @@ from contrafact.training.context import (
     write_json,
 )
 from contrafact.training.generation import generate_replies
-from contrafact.training.teach import MET, begun_from, teach
-from contrafact.training.trainers import TokenizedExample, check_trainers
+from contrafact.training.learning import TokenizedExample, check_trainers, learn
 
 __all__ = ["train_edit"]
 
 _VALIDATION, _VALIDATED = "validation", 64
 _TEMPERATURE = 0.05  # nearly greedy
 _BASE, _BEFORE, _TAUGHT = "base", "before", "supervised"
+_HINT = "name the folder of an adapter that train edit wrote, or one that ships"
+MET = "met.json"
+"""In an adapter's folder: the pieces of its training, and the fingerprints of their stories."""
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """An adapter to go on from, or none: its folder, and the pieces and stories it has met."""
+
+    folder: Path | None = None
+    pieces: tuple[Mapping[str, Any], ...] = ()
+    stories: frozenset[str] = frozenset()
+
+    @property
+    def answers(self) -> int:
+        return sum(piece["answers"] for piece in self.pieces)
+
+
+def _begun_from(config: EditConfig) -> _Begun:
+    """Return the adapter that a config goes on from; an `InputError` if it does not fit."""
+    if config.begin is None:
+        return _Begun()
+    folder, lora = shipped_adapter(config.begin) or Path(config.begin).expanduser(), config.lora
+    if not (folder / "adapter_config.json").is_file():
+        raise InputError("is not an adapter's folder", file=folder, hint=_HINT)
+    try:
+        stated = read_json(folder / "adapter_config.json")
+        base = plain_name(stated["base_model_name_or_path"])
+        sizes = stated["r"], stated["lora_alpha"]
+        met = read_json(folder / MET) if (folder / MET).is_file() else {"pieces": []}
+        begun = _Begun(folder, tuple(met["pieces"]), frozenset(met.get("stories", ())))
+        ends = begun.answers + config.supervised.examples
+    except (AttributeError, KeyError, TypeError):
+        raise InputError("does not say what it has learned", file=folder, hint=_HINT) from None
+    problem = None
+    if base != config.model:
+        problem = f"is an adapter of {base}, not of {config.model}"
+    elif sizes != (lora.r, lora.alpha):
+        problem = f"has rank and alpha {sizes}; the config has {(lora.r, lora.alpha)}"
+    elif not any((folder / name).is_file() for name in (ADAPTER_WEIGHTS, ADAPTER_FILE)):
+        problem = f"has no weights ({ADAPTER_WEIGHTS} or {ADAPTER_FILE})"
+    elif ends > (config.supervised.total or ends):
+        problem = f"ends at {ends:,} answers with this piece; total is {config.supervised.total:,}"
+    if problem:
+        raise InputError(problem, file=folder, hint="change the config, or name another adapter")
+    return begun
 
 
 @dataclass(frozen=True)
@@ -77,7 +123,7 @@ def train_edit(
 
 class _Teaching(Stages[EditConfig, EditSpec]):
     def run(self) -> Taught:
-        self.begun = begun_from(self.config)
+        self.begun = _begun_from(self.config)
         self._identify()
         run_stage(self.out / "data", self._draw)
         adapter = self.out / "supervised" / "model"
@@ -130,7 +176,7 @@ class _Teaching(Stages[EditConfig, EditSpec]):
         return [EditTask(**row) for row in read_lines(self.out / "data" / f"{split}.jsonl")]
 
     def _teach(self, folder: Path) -> None:
-        causal = self.model_to_train(self.config.model)
+        causal, learning = self.model_to_train(self.config.model), self.config.supervised
 
         def examples(tasks: Sequence[EditTask]) -> list[TokenizedExample]:
             asked = [prompt_tokens(causal, task.prompt) for task in tasks]
@@ -141,7 +187,18 @@ class _Teaching(Stages[EditConfig, EditSpec]):
         tasks = self._tasks("train")
         train, validation = examples(tasks), examples(self._tasks(_VALIDATION))
         with counted_steps(self.progress, "supervised: steps") as steps:
-            losses = teach(causal, train, validation, self.config, folder, self.begun, steps)
+            losses = learn(
+                causal,
+                train,
+                validation,
+                self.config,
+                learning,
+                folder,
+                steps,
+                begin=self.begun.folder,
+                met=self.begun.answers,
+                planned=learning.total,
+            )
         write_rows(folder / "losses.jsonl", losses)
         piece = {"answers": len(train), "seed": self.config.seed, "framing": self.config.framing}
         stories = sorted(self.begun.stories | {_mark(task) for task in tasks})

@@ -1,4 +1,4 @@
-"""The evaluation of a checkpoint on held-out items.
+"""The evaluation of checkpoints on held-out items, and the tables of a training.
 
 Every checkpoint answers the same items under the same noise, so that checkpoints can be compared
 item by item.
@@ -6,20 +6,23 @@ item by item.
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from contrafact.family.training import ReadReply, TrainingSpec
 from contrafact.files.journal import Journal
+from contrafact.files.tables import write_frame
 from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.paired import paired_comparison
-from contrafact.training.context import Advance, TrainingContext
+from contrafact.training.context import Advance, TrainingContext, read_json, read_lines
 from contrafact.training.generation import generate_replies
 
-__all__ = ["evaluate", "metrics_rows"]
+__all__ = ["evaluate", "metrics_rows", "write_results"]
 
 
 def evaluate(
@@ -122,3 +125,38 @@ def metrics_rows(
         base = valid if base is None else base
         rows.append(row)
     return rows
+
+
+def write_results(
+    out: Path, spec: TrainingSpec, *, seed: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Write the tables of the finished stages, and return the rows of the first two.
+
+    ``metrics.csv`` has a row for each checkpoint, ``saturation.csv`` for each iteration,
+    ``losses.csv`` for each measured step.
+    """
+    steps = ["base", "warm-up"]
+    while (out / f"iteration-{len(steps) - 1}").is_dir():
+        steps.append(f"iteration-{len(steps) - 1}")
+
+    def done(name: str) -> dict[str, Path]:
+        return {step: path for step in steps if (path := out / step / name).exists()}
+
+    replies = {step: read_lines(path) for step, path in done("evaluation/answers.jsonl").items()}
+    losses = [
+        {"stage": step, **row}
+        for step, path in done("model/losses.jsonl").items()
+        for row in read_lines(path)
+    ]
+    saturation = [
+        {"iteration": step.rpartition("-")[2], **read_json(path)}
+        for step, path in done("preferences/saturation.json").items()
+    ]
+    metrics = metrics_rows(replies, spec, seed=seed)
+    if losses:
+        write_frame(pd.DataFrame(losses), out / "losses.csv")
+    if saturation:
+        write_frame(pd.DataFrame(saturation), out / "saturation.csv")
+    if metrics:
+        write_frame(pd.DataFrame(metrics), out / "metrics.csv")
+    return metrics, saturation

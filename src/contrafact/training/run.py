@@ -40,7 +40,7 @@ from contrafact.training.context import (
     write_json,
 )
 from contrafact.training.data import load_pool, share_out
-from contrafact.training.evaluation import evaluate
+from contrafact.training.evaluation import evaluate, write_results
 from contrafact.training.generation import (
     Candidate,
     Reply,
@@ -50,9 +50,8 @@ from contrafact.training.generation import (
     write_candidates,
 )
 from contrafact.training.judging import score_candidates
+from contrafact.training.learning import check_targets, check_trainers, learn
 from contrafact.training.preferences import ScoredCandidate, pair_up
-from contrafact.training.results import write_results
-from contrafact.training.trainers import check_targets, check_trainers, fine_tune, prefer
 
 __all__ = ["Training", "train"]
 
@@ -180,7 +179,7 @@ def _warm_up(context: TrainingContext, folder: Path) -> None:
         for share in ("train", "validation")
     )
     with counted_steps(context.progress, "warm-up: steps") as steps:
-        losses = fine_tune(
+        losses = learn(
             causal, train, validation, context.config, context.config.warm_up, folder, steps
         )
     write_rows(folder / "losses.jsonl", losses)
@@ -333,8 +332,7 @@ class _Iteration:
         ]
         checked = max(1, round(self.config.validation * len(examples)))
         with counted_steps(context.progress, f"{self.name}: steps") as steps:
-            losses = prefer(
-                causal, examples[checked:], examples[:checked], self.config, folder, steps
-            )
+            train, validation = examples[checked:], examples[:checked]
+            losses = learn(causal, train, validation, self.config, self.config.dpo, folder, steps)
         write_rows(folder / "losses.jsonl", losses)
         context.say_losses(self.name, losses)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = [
+    "ADAPTER_WEIGHTS",
     "WEIGHTS_HINT",
     "CausalModel",
     "adapter_parts",
@@ -56,7 +57,8 @@ WEIGHTS_HINT = (
 Precision = Literal["float32", "bfloat16", "float16", "4bit"]
 
 _CONFIG, _ADAPTER = "config.json", "adapter_config.json"  # a model's folder has one of them
-_PEFT = "adapter_model.safetensors"
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+"""The file in which peft keeps an adapter."""
 _FOLDER_HINT = "name a folder that holds config.json, a tokenizer and safetensors, all whole"
 
 
@@ -276,7 +278,7 @@ def _loaded_pair(name: str, found: Path | None, options: dict[str, Any]) -> tupl
 
 def _adapted(folder: Path, options: dict[str, Any]) -> tuple[Any, Any]:
     """Load the model that a LoRA adapter was trained on, with the adapter merged into it."""
-    by_peft = (folder / _PEFT).is_file() or not (folder / ADAPTER_FILE).is_file()
+    by_peft = (folder / ADAPTER_WEIGHTS).is_file() or not (folder / ADAPTER_FILE).is_file()
     if by_peft and importlib.util.find_spec("peft") is None:
         raise InputError(
             "this folder holds an adapter, and peft, which reads it, is not installed",
@@ -423,7 +425,7 @@ def write_adapter(folder: Path, config: Any) -> Path | None:
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", float(stated["lora_alpha"]))
     eighth = gguf.GGMLQuantizationType.Q8_0
-    for name, weights in sorted(load_file(folder / _PEFT).items()):
+    for name, weights in sorted(load_file(folder / ADAPTER_WEIGHTS).items()):
         # base_model.model.model.layers.3.self_attn.q_proj.lora_A.weight
         *_, layer, _, module, side, _ = name.split(".")
         one = f"blk.{layer}.{_TENSORS[module]}.weight.{side.lower()}"

@@ -5,18 +5,7 @@ RFC-BENCH, section 2.2. Every command reads a file and writes a file.
 
 import typer
 
-from contrafact.families.rfc.commands import (
-    bucket,
-    calibrate,
-    check,
-    finalize,
-    hydrate,
-    label,
-    ledger,
-    release,
-    rewrite,
-    surface,
-)
+from contrafact.families.rfc.commands import check, finalize, ledger, measures, rewrite, stages
 
 app = typer.Typer(
     help="Build a benchmark of minimal financial misinformation, stage by stage.",
@@ -24,13 +13,13 @@ app = typer.Typer(
 )
 
 
-app.command("hydrate")(hydrate.hydrate)
-app.command("bucket")(bucket.bucket)
-app.command("label")(label.label)
+app.command("hydrate")(stages.hydrate)
+app.command("bucket")(stages.bucket)
+app.command("label")(stages.label)
 app.command("ledger")(ledger.ledger)
-app.command("calibrate")(calibrate.calibrate)
+app.command("calibrate")(measures.calibrate)
 app.command("rewrite")(rewrite.rewrite)
 app.command("check")(check.check)
 app.command("finalize")(finalize.finalize)
-app.command("release")(release.release)
-app.command("surface")(surface.surface)
+app.command("release")(stages.release)
+app.command("surface")(measures.surface)

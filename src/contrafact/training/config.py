@@ -210,7 +210,7 @@ class Supervised(Learning):
     )
     learning_rate: float = Field(default=1e-3, gt=0)
     final_learning_rate: float = Field(default=1e-5, ge=0)
-    batch: int = Field(default=4, ge=1)
+    batch: int = Field(default=8, ge=1)
     effective_batch: int = Field(default=32, ge=1)
 
 

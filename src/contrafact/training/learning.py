@@ -218,8 +218,8 @@ def log_likelihoods(
         input_ids=tokens.to(model.device),
         past_key_values=past,
         use_cache=past is not None,
-        logits_to_keep=replies + 1,
-    ).logits[:, :-1]
+        logits_to_keep=torch.arange(width - replies - 1, width - 1),  # a copy, so one product
+    ).logits
     wanted = wanted[:, -replies:].to(model.device)
     kept = wanted != -100
     each = logits.new_zeros(wanted.shape, dtype=torch.float32)

@@ -464,8 +464,8 @@ def _corrected(finding: _Finding) -> Iterator[Reason]:
     elif (finding.ranked[data.spec.clusters] < data.spec.fewest).all():
         return  # what comes next says so
     elif (not_examined(data) or finding.few_judged) and not data.meta.embedded_judge:
-        widest = data.rates.loc[(data.rates["raw"] - 0.5).abs().idxmin(), "raw"]
-        can = what_corrects(int(data.rates["n"].max()), float(widest))
+        rates = data.rates.sort_values("raw", key=lambda raw: (raw - 0.5).abs())
+        can = what_corrects(int(rates["n"].max()), float(rates.iloc[0]["raw"]))
         yield sentence("more", "correctable", can=can)
 
 

@@ -86,9 +86,9 @@ def judge_table(data: ChapterData) -> Table | None:
     caption = (
         "Sensitivity is the share of what should pass that the judge passes, specificity the "
         "share of what should fail that it fails, on items whose verdict is known. Small figures "
-        "are 95% intervals (Wilson) at what the items are worth, since those of one event or story "
-        f"hang together; none from fewer than {MIN_CLUSTERS} of these. Rates that this corrects "
-        "stand beside the raw ones in the table of results."
+        "are 95% intervals (Wilson), in which items of one event or story count less than others; "
+        f"none from fewer than {MIN_CLUSTERS} events or stories. Rates that this corrects stand "
+        "beside the raw ones in the table of results."
     )
     columns = (Column("criterion", "Criterion", "text"), *_OF_EXAMS)
     return Table("judge", "In the exam", caption, columns, frame, (), "judge")
@@ -108,10 +108,9 @@ def panel_section(data: ChapterData) -> Section:
     verdicts = data.meta.panel
     if verdicts is None:
         return section
-    how, spec = {**data.bootstrap.how, "criteria": data.spec.labels}, data.spec
-    clusters = cluster_labels(data.items, spec.cluster)
-    panels = _panels(verdicts)
-    agreed = [agreement(part, clusters, **how).assign(panel=name) for name, part in panels.items()]
+    how, spec = data.bootstrap.how, data.spec
+    of, panels = cluster_labels(data.items, spec.cluster), _panels(verdicts).items()
+    agreed = [agreement(p, of, criteria=spec.labels, **how).assign(panel=n) for n, p in panels]
     frame = pd.concat(agreed, ignore_index=True)
     if len(panels) < 2:
         frame = frame.drop(columns="panel")

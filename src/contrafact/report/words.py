@@ -188,8 +188,8 @@ def _not_corrected(data: ChapterData) -> dict[str, str]:
         change = changes.get(code, changes["other"]).format(**names)
         lines.append(f"{judge} on {criteria}: {why}. {change}")
     unlike = data.rates[data.rates["by"].eq("exam") & data.rates["unlike"].ne("")]
-    rows = unlike[["system", "criterion", "unlike"]].itertuples(index=False)
-    differ = [f"{system}, {labels[str(criterion)]}: {how}." for system, criterion, how in rows]
+    texts = unlike[["system", "criterion", "unlike"]].to_numpy()
+    differ = [f"{system}, {labels[str(criterion)]}: {how}." for system, criterion, how in texts]
     if (more := len(differ) - _DIFFERENCES) > 0:
         differ[_DIFFERENCES:] = [f"So do {more:,} more rates."]
     return {"not-corrected": " ".join(lines), "unlike-exam": " ".join(differ)}

@@ -347,9 +347,9 @@ def _sentence(finding: _Finding) -> Reason:
     best = data.items[data.items["system"].eq(finding.best[0])]
     opened = 0 if finding.bounds or not finding.judged else data.spec.left_open(best)
     strict = f", counting what is {_WRONG[opened > 0]} as wrong" * (finding.form == "strict")
-    isnt = f"{'is' if opened == 1 else 'are'} left open and not counted"
-    said = f"; {opened:,} of its {count(len(best), *spec.output)} {isnt}"
-    said *= opened > 0 and not strict and len(finding.best) == 1
+    verb = f"{'is' if opened == 1 else 'are'} left open and not counted"
+    left = f"; {opened:,} of its {count(len(best), *spec.output)} {verb}"
+    left *= opened > 0 and not strict and len(finding.best) == 1
     # Bounds rest on what is open as well, which the strict form alone has among its rows.
     counted = ranked
     if finding.bounds and finding.measure is not None:
@@ -379,7 +379,7 @@ def _sentence(finding: _Finding) -> Reason:
         each=listed(
             [f"{name} {figure_text(float(figure), finding.kind)}" for name, figure in first]
         ),
-        rests=f"{strict}, over {units}{said}" if data.several else "",
+        rests=f"{strict}, over {units}{left}" if data.several else "",
         within="; ".join(within[:_MOST_NAMED] + more),
     )
 

@@ -98,6 +98,12 @@ def test_a_dry_run_finds_what_a_run_would_end_at(quick_contrafact, service):
     run = ["run", "finforce", "--dry-run", "--limit", "2", "--model"]
     good = quick_contrafact(*run, service.model, env=service.environment)
     assert good.returncode == 0 and "2 samples of bundled samples" in good.stdout
+    assert "about 2 calls" in good.stdout
+    judged = ["run", "cobe", "--dry-run", "--data", "cobe-written", "--limit", "2"]
+    judged += ["--model", service.model, "--judge", "proof"]
+    told = quick_contrafact(*judged, env=service.environment, code=0).stdout
+    assert "6 samples of cobe-written@" in told
+    assert "about 6 calls" in told, "a verifier's verdict is no call"
     for wrong in (
         ["nowhere/m"],
         [service.model, "--method", "zeroshot"],

@@ -88,25 +88,26 @@ def test_what_is_promised_is_reached_and_no_less_would_do(n, rate):
         few = number(labels)
         assert planned_half_width(n, labels=few, rate=assumed) <= 0.05
         assert planned_half_width(n, labels=few - 1, rate=assumed) > 0.05
-    assert ("nothing corrects" in said) == (planned_half_width(n, labels=n, rate=assumed) > 0.05)
+    assert ("±5 points take" in said) == (planned_half_width(n, labels=n, rate=assumed) > 0.05)
+    assert ("plans go no nearer" in said) == (rate == 1.0)
     assert f"at a rate of {assumed:.0%} and a judge right in 90%" in said
 
 
 def test_where_nothing_can_correct_a_rate_it_says_what_would_be_enough():
     said = what_corrects(36, 34 / 36)
-    assert said.startswith("36 outputs: labels of all leave ±7 points, by sampling; ")
-    assert "an exam corrects no rate of fewer than 100; nothing corrects a rate to ±5" in said
-    enough = int(re.search(r"that takes labels of (\d+) outputs", said)[1])
-    assert "nothing corrects" not in what_corrects(enough, 34 / 36)
-    assert "nothing corrects" in what_corrects(enough - 1, 34 / 36)
+    assert said.startswith("A rate of 36 outputs is corrected for the judge's errors by no exam, ")
+    assert "people's labels of all take the judge's errors away, but not chance" in said
+    enough = int(re.search(r"±5 points take labels of (\d+) outputs", said)[1])
+    assert "±5 points take" not in what_corrects(enough, 34 / 36)
+    assert "±5 points take" in what_corrects(enough - 1, 34 / 36)
     assert "any exam to ±9 at best" in what_corrects(150)
 
 
 def test_estimates_of_runs_and_exams_say_it(quick_contrafact):
     told = quick_contrafact("run", "cobe", *MODEL, "--limit", "12", "--estimate", code=0).stdout
-    assert "36 outputs: labels of all leave ±13 points" in " ".join(told.split())
+    assert "A rate of 36 outputs is corrected for the judge's" in " ".join(told.split())
     told = quick_contrafact("run", "finforce", *MODEL, "--limit", "8", "--estimate", code=0).stdout
-    assert "16 outputs: labels of all leave" in " ".join(told.split())
+    assert "A rate of 16 outputs is corrected for the judge's" in " ".join(told.split())
     plain = quick_contrafact("run", "cobe", *MODEL[:2], "--estimate", code=0).stdout
     assert "corrects" not in plain, "nobody judges"
     exam = ("exam", *MODEL[2:], "--family", "finforce", "--estimate")

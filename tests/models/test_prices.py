@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.families.rfc.pipeline.label import LabelStage
-from contrafact.models.estimate import call_estimate
+from contrafact.models.estimate import CallEstimate, call_estimate, show_estimate
 from contrafact.models.prices import FREE, LISTED, UNKNOWN, Tokens, dollars, price_note
 from contrafact.stages.run import run_stage
 from contrafact.stages.stage import InputRow, StageOutput
@@ -95,3 +95,23 @@ def test_many_paid_calls_are_confirmed_before_the_first(model, open, wanted, mon
         run_stage(LabelStage("one", model), rows, confirm=no)
     assert asked == wanted
     assert len(worked) == (0 if wanted else open)
+
+
+@pytest.mark.parametrize(
+    ("priced", "unpriced", "said"),
+    [
+        (True, False, "20 calls, 10 of them paid; about $1.50"),
+        (True, True, "about $1.50; the price of b/unpriced is not known and comes on top"),
+        (False, True, "20 calls, 10 of them paid; the price of b/unpriced is not known"),
+        (False, False, "10 calls, 0 of them paid"),
+    ],
+)
+def test_an_unknown_price_is_not_about_nothing(
+    priced: bool, unpriced: bool, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [CallEstimate("embedded/free", "judge", 10, 1, 1, Decimal(0), False)]
+    rows += [CallEstimate("a/priced", "subject", 10, 1, 1, Decimal("1.5"), True)] * priced
+    rows += [CallEstimate("b/unpriced", "subject", 10, 1, 1, None, True)] * unpriced
+    show_estimate(rows)
+    shown = capsys.readouterr().out
+    assert f"{said}\n" in shown and "$0.00" not in shown

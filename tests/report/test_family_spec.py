@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.cli.show import show_results
+from contrafact.cli.show import show_agreement, show_results
 from contrafact.family import Family, Lazy, Task, families
 from contrafact.family.display import Column, Table
 from contrafact.family.report import (
@@ -278,6 +278,20 @@ def test_the_terminal_shows_the_first_measures(
     assert "Flipped %" in shown
     assert "strict Flipped %" in shown
     assert all(label in shown for label, *_ in SYSTEMS)
+
+
+def test_the_terminal_announces_no_intervals_that_it_has_not(
+    install: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(replace(SPEC, fewest=10_000))
+    show_results(build_report([TaskRuns("flip", rows(), meta())], tmp_path, resamples=50))
+    assert "so that their label flips\n" in capsys.readouterr().out
+    for name, low in (("with", 0.5), ("without", None)):
+        agreed = {"criterion": ["x"], "estimate": [0.9], "estimate_low": [low], "n": [9]}
+        (tmp_path / name).mkdir()
+        pd.DataFrame(agreed).to_csv(tmp_path / name / "agreement.csv")
+        show_agreement(tmp_path / name)
+        assert ("with 95% intervals" in capsys.readouterr().out) == (name == "with")
 
 
 def test_the_spec_on_the_page_makes_a_chapter(install: Callable[..., None], tmp_path: Path) -> None:

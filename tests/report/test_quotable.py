@@ -4,7 +4,9 @@ import html
 import re
 import shlex
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.report.test_diff import make_run
 from tests.report.test_explorer import unpack, value_of
+from tests.support.made_exams import examined
 from typer.main import get_command
 
 from contrafact.cli.main import app
@@ -21,6 +24,7 @@ from contrafact.families.cobe.verifier import RECORD
 from contrafact.families.finforce.report_figures import few_shot_change
 from contrafact.family import task_named
 from contrafact.family.display import Column, Table
+from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.family.tables import reason_table
 from contrafact.judges.judge import Verdict, panel_verdict
 from contrafact.report.build import build_report
@@ -32,7 +36,7 @@ from contrafact.report.frames import TaskRuns, read_tasks
 from contrafact.report.regression import check_runs
 from contrafact.report.summary import summarise
 from contrafact.report.tables import panel_section, votes_by_judge
-from contrafact.report.words import warnings
+from contrafact.report.words import facts, warnings
 from contrafact.report.write import _TEX_ROOM, render_latex, row_groups
 from contrafact.runs.items import agreement
 from contrafact.stats.paired import holm, paired_comparison
@@ -124,6 +128,41 @@ class TestFirstSentence:
         summary, _ = opened(items)
         assert "over 8 headlines" in summary.sentence.text
 
+    @pytest.mark.parametrize("lost", [False, True])
+    def test_what_few_open_verdicts_leave_out_is_said_wherever_it_is_counted(
+        self, made: Any, opened: Any, lost: bool
+    ) -> None:
+        """The sentence, the chart and the tile name one number, that of the figure's outputs."""
+        items = made(headlines=12).query("system == @FEW").reset_index(drop=True)
+        for name in CRITERIA:  # two verdicts of one output
+            items.loc[0, [name, f"{name}_invalid"]] = np.nan, "tie"
+        if lost:
+            items.loc[1, ["text", "invalid_reason", *CRITERIA]] = None, "no JSON", np.nan, np.nan
+        summary, data = opened(items)
+        text = summary.sentence.text
+        assert ("; 1 of its 24 counterfactuals is left open and not counted" in text) != lost
+        assert ("counting what is invalid, no answer or left open as wrong" in text) == lost
+        assert ("invalid, no answer or left open counts as wrong" in summary.caption) == lost
+        below = "24 counterfactuals, 1 invalid, 1 left open" if lost else "24 counterfactuals, 1 "
+        assert summary.bars[0].below.startswith(below)
+        (tile,) = [one for one in facts(data) if one.label == "Counterfactuals"]
+        assert tile.below.endswith(", 1 left open")
+
+    def test_systems_asked_in_other_words_are_told_apart_by_them(self, made: Any) -> None:
+        def said(words: str) -> list[str]:
+            runs = [
+                RunFacts(name=name, systems=(name,), prompt_pack=pack, templates={"t": text})
+                for name, pack, text in ((FEW, "default", "a"), (ZERO, "stated", words))
+            ]
+            runs[1] = runs[1].model_copy(update={"templates": {"t": words, "of it alone": "c"}})
+            meta = ReportMeta(runs=tuple(runs), created="2026-11-20T10:10:00Z")
+            data = chapter_data(TaskRuns("finforce", made(), meta), Options(resamples=20))
+            return [one.text for one in summarise(data).more if one.code == "prompts"]
+
+        (text,) = said("b")
+        assert f"{FEW} by 'default'; {ZERO} by 'stated', which says what is judged." in text
+        assert said("a") == [], "a template that one uses in addition is no other prompt"
+
     def test_bundled_samples_are_named_in_title_and_sentence(self, made: Any, study: Any) -> None:
         meta = study.make_meta(bundled=True, systems=(FEW, ZERO))
         chapter = make_chapter(TaskRuns("finforce", made(), meta), Options(resamples=50))
@@ -158,14 +197,41 @@ class TestNextStep:
         assert "With 3 headlines on which they differ, the smallest p" in said
         assert "is 0.250, or 1.000 by the strictest of Holm's adjustments for 4 tests" in said
         assert holm([2.0**-6], 4)[0] > 0.05 > holm([2.0**-7], 4)[0]
-        assert "at least 8 headlines have to differ" in said
+        assert "apart, whichever is better: by that adjustment at least 8 headlines have" in said
+        items = made()
+        fail(items, ZERO, "directionality", range(0, 12, 2))
+        summary, _ = opened(items)
+        (said,) = [one.text for one in summary.more if one.code == "powerless"]
+        assert "so by that adjustment it could not have told them apart" in said, "6 may do"
 
     def test_few_judged_items_are_sent_to_no_exam(self, made: Any, opened: Any) -> None:
         summary, _ = opened(made(headlines=40))
         assert summary.next.code == "label" and "exam" not in summary.next.text
         assert "draws 100 of each system (--n), or all if there are fewer" in summary.next.text
         said = {one.code: one.text for one in summary.more}["correctable"]
-        assert said.startswith("What would correct rates for the judge's errors: 80 outputs")
+        assert said.startswith("A rate of 80 outputs is corrected for the judge's errors")
+        assert "rate of 95%" in said and "plans go no nearer to 0% or 100%" in said
+
+    @pytest.mark.parametrize("size", [10, 200])
+    def test_an_exam_that_corrects_nothing_takes_no_advice_away(
+        self, made: Any, study: Any, size: int
+    ) -> None:
+        """Whatever its size: of so few outputs no rate is corrected by it."""
+        rows = [
+            {"item": f"x{n}", "criterion": name, "known": n % 2 == 0, "passed": n % 2 == 0}
+            for name, n in product(CRITERIA, range(size))
+        ]
+        exam = examined(rows, family="finforce", judge="lakeside/judge-1")
+        runs = TaskRuns("finforce", made(), study.make_meta(systems=(FEW, ZERO)))
+        data = chapter_data(runs, Options(resamples=50, exams=(exam,)))
+        assert not data.rates["usable"].any()
+        summary = summarise(data)
+        assert summary.next.code == "label"
+        (said,) = [one.text for one in summary.more if one.code == "correctable"]
+        assert "by no exam, which takes 100; people's labels of all take the judge's" in said
+        (text,) = [one.text for one in warnings(data) if one.code == "not-corrected"]
+        assert "below 100 judged items, as here" in text and "may change this" not in text
+        assert ("exam needs 25 items" in text) == (size == 10)
 
     @pytest.mark.parametrize(("headlines", "enough"), [(8, False), (60, True)])
     def test_a_warning_promises_no_correction_that_is_refused(
@@ -289,6 +355,65 @@ class TestJudges:
             "Of its 48 decided verdicts" in said["alone"] and "b alone decided 36" in said["alone"]
         )
         assert said["alone"].endswith("on the other 12, more than one judge decided.")
+
+    @given(st.lists(st.tuples(*[st.sampled_from([1.0, 0.0, None])] * 3), min_size=1, max_size=12))
+    @settings(max_examples=60, deadline=None)
+    def test_what_a_panel_decided_is_what_its_verdicts_are(self, votes: list[Any]) -> None:
+        rows = [
+            {"system": "s", "sample_id": str(n), "criterion": "x", "judge": judge, "passed": passed}
+            for n, of_output in enumerate(votes)
+            for judge, passed in zip("abc", of_output, strict=True)
+        ]
+        run = RunFacts(name="r", systems=("s",), judges=tuple("abc"))
+        meta = ReportMeta(runs=(run,), panel=pd.DataFrame(rows))
+        found = votes_by_judge(SimpleNamespace(meta=meta))  # type: ignore[arg-type]
+        why = {1.0: None, 0.0: None, None: "no letter"}
+        panel = [
+            panel_verdict(
+                [Verdict(criterion="x", passed=p, invalid=why[p], judge="j") for p in one]
+            )
+            for one in votes
+        ]
+        assert set(found["of"]) == {sum(one.passed is not None for one in panel)}
+        assert set(found["ties"]) == {sum(one.invalid == "tie" for one in panel)}
+        assert found["alone"].sum() == sum(len(one) - one.count(None) == 1 for one in votes)
+
+    def test_a_tie_is_none_of_its_decided_verdicts(self, panel: Any) -> None:
+        data, verdicts = panel
+        both = verdicts.index[verdicts["judge"].eq("b") & verdicts["sample_id"].eq("h0000")]
+        verdicts.loc[both[:1], "passed"] = 0.0
+        said = {one.code: one.text for one in summarise(data).more}["alone"]
+        assert said.startswith("A panel judged. Of its 47 decided verdicts, ")
+        assert said.endswith("decided; it left 1 more open, where its judges disagreed.")
+
+    def test_the_explorer_shows_what_a_panel_left_open_and_why(self, panel: Any) -> None:
+        """Its judges decided, and disagree: what one of them left open elsewhere is not it."""
+        data, _ = panel
+        items = data.items.copy()
+        items.loc[items.index[1], ["directionality", "directionality_invalid"]] = np.nan, "tie"
+        data = replace(data, items=items)
+        lines = value_of(unpack(pack_items(data, None).index)["said"], 1).split("\n")
+        assert lines[-1] == "Directional, the panel: left open, tie"
+        assert any(line.startswith("Forward-compatible, Directional, a judge") for line in lines)
+
+    @given(st.permutations(["E5", "E2", "E4", "E1"]))
+    @settings(max_examples=20, deadline=None)
+    def test_criteria_stand_in_their_order_however_they_came(self, names: list[str]) -> None:
+        rows = [
+            {"system": "s", "sample_id": "1", "criterion": name, "judge": judge, "passed": passed}
+            for name in names
+            for judge, passed in (("a", 1.0), ("b", float(name != "E1")))
+        ]
+        found = agreement(
+            pd.DataFrame(rows),
+            np.asarray,
+            rng=np.random.default_rng(0),
+            criteria=("E1", "E2", "E4"),
+        )
+        assert [*dict.fromkeys(found["criterion"])] == ["E1", "E2", "E4", "E5"]
+        assert found.groupby("criterion")["failed"].first().to_dict() == {
+            "E1": 1, "E2": 0, "E4": 0, "E5": 0
+        }  # fmt: skip
 
     def test_it_says_what_a_panel_says_where_its_judges_disagree(self, panel: Any) -> None:
         data, _ = panel
@@ -449,7 +574,7 @@ class TestTables:
         shows = [one for section in sections_of(data) for one in section.shows]
         (table,) = [one for one in shows if isinstance(one, Table) and one.key == "errors"]
         row = table.frame.set_index("system").loc[FEW]
-        assert (row["fantastical_edit"], row["fantastical_edit_of"]) == (0.5, 2)
+        assert (row["fantastical_edit"], row["fantastical_edit_of_valid"]) == (0.5, 2)
 
 
 def commands_on(page: str) -> list[list[str]]:
@@ -499,6 +624,22 @@ def test_every_command_on_a_page_is_one_that_the_program_reads(
     for words in exams:
         named = [words[i + 1] for i, word in enumerate(words) if word == "--judge"]
         assert tuple(named) in (judges, ("MODEL",))
+
+
+def test_the_command_says_what_an_exam_could_not_correct(
+    made: Any, tmp_path: Path, quick_contrafact: Any
+) -> None:
+    rows = [
+        {"item": f"x{n}", "criterion": name, "known": n % 2 == 0, "passed": n % 2 == 0}
+        for name, n in product(CRITERIA, range(10))
+    ]
+    folder, sat = make_run(tmp_path / "run", made()), tmp_path / "exam.json"
+    exam = examined(rows, family="finforce", judge="lakeside/judge-1")
+    sat.write_text(exam.model_dump_json(), encoding="utf-8")
+    said = quick_contrafact("report", str(folder), "--exam", str(sat), code=0).stdout
+    assert said.startswith("The judged rates cannot be corrected: lakeside/judge-1 on Forward-")
+    assert "below 100 judged items" in said and said.splitlines()[-1].startswith("report: ")
+    assert quick_contrafact("report", str(folder), code=0).stdout.startswith("report: ")
 
 
 def test_items_of_two_files_that_are_numbered_alike_are_no_pairs(made, tmp_path):

@@ -12,9 +12,10 @@ from contrafact.exams import correct
 from contrafact.family import exam_file
 from contrafact.family.display import with_figures
 from contrafact.family.report import ReportSpec
+from contrafact.family.run_facts import Cost, RunFacts
 from contrafact.report import estimates
 from contrafact.report.summary import with_interval
-from contrafact.report.words import sentences
+from contrafact.report.words import run_facts, sentences
 from contrafact.stats import correction
 from contrafact.stats.intervals import cluster_bootstrap
 
@@ -61,6 +62,21 @@ def test_advice_is_given_for_reasons_that_there_are() -> None:
     codes = {one.code for m in modules for one in vars(m).values() if isinstance(one, Reason)}
     assert set(sentences()["changes"]) - codes == {"other"}
     assert {"not-examined", "uninformative", "few-items", "needs-labels"} <= codes
+
+
+def test_a_verifier_is_free_without_the_reader_that_it_asks() -> None:
+    costs = [
+        Cost(model=model, method=None, role=role, dollars=dollars, price="")
+        for model, role, dollars in (
+            ("verifier/proof:near/reader", "judge", 0.0),
+            ("near/reader", "reader", None),
+            ("ollama/llama3:8b", "subject", 0.0),
+        )
+    ]
+    spec = ReportSpec("", ("headline", "headlines"), ("text", "texts"), ())
+    told = dict(run_facts(RunFacts(name="r", costs=tuple(costs)), spec))["Cost"]
+    free = "ollama/llama3:8b and verifier/proof ran on this machine, for nothing"
+    assert told == f"price unknown of near/reader; {free}"
 
 
 def test_every_sentence_is_chosen_somewhere_by_its_code() -> None:

@@ -1,5 +1,6 @@
 """``contrafact report``: make tables, figures and the page from one run or many."""
 
+import json
 from pathlib import Path
 
 import typer
@@ -50,4 +51,9 @@ def report(options: _Options) -> None:
     published = options.with_published
     tasks = read_tasks(options.dirs)
     build_report(tasks, folder, with_published=published, exams=exams, labels=labels)
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    for part in results.get("tasks", {"": results}).values():
+        for warning in part["warnings"]:
+            if warning["code"] == "not-corrected":
+                typer.echo("{title}: {text}".format_map(warning))
     typer.echo(f"report: {folder / 'report.html'}")

@@ -44,11 +44,11 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
     """
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     console = rich_console(highlight=False, markup=False, soft_wrap=True)
-    level = round(100 * results["settings"]["level"])
+    intervals = f", with {round(100 * results['settings']['level'])}% intervals"
     for task, part in results.get("tasks", {results.get("task"): results}).items():
         spec = task_named(task).report.load()
-        title = f"{task}: {spec.title}"
-        console.print(f"\n{title}, with {level}% intervals", soft_wrap=False)
+        bounded = any(row["low"] is not None for row in part["figures"])
+        console.print(f"\n{task}: {spec.title}{intervals * bounded}", soft_wrap=False)
         # Warnings that make the figures worthless come first.
         shown = sorted(part["warnings"], key=lambda warning: warning.get("code") != "cut-prompts")
         while shown and shown[0].get("code") == "cut-prompts":
@@ -73,7 +73,8 @@ def show_agreement(folder: Path) -> None:
 
     if (folder / AGREEMENT).exists():
         found = pd.read_csv(folder / AGREEMENT)
-        show_frame("How far the judges agree, with 95% intervals", found, coefficients=["estimate"])
+        intervals = ", with 95% intervals" * bool(found["estimate_low"].notna().any())
+        show_frame(f"How far the judges agree{intervals}", found, coefficients=["estimate"])
 
 
 def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str]:

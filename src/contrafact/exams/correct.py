@@ -65,7 +65,10 @@ _NO_CORRECTION = {"by": "", "rests_on": "", "speaks_of": ""}
 
 _HALF = 0.05
 _MOST_ITEMS, _A_RUN = 5_000, 400
-_EXPECTED = "expected at a rate of {:.0%} and a judge right in {:.0%} of what should pass and fail"
+_EXPECTED = (
+    "expected of independent outputs at a rate of {:.0%} and a judge right in {:.0%} of what "
+    "should pass and fail"
+)
 
 
 def what_corrects(n: int, rate: float = ASSUMED[0]) -> str:
@@ -73,7 +76,7 @@ def what_corrects(n: int, rate: float = ASSUMED[0]) -> str:
 
     The true rate is assumed to be ``rate``, though not nearer to 0 or 1 than .05.
     """
-    rate = min(max(rate, 0.05), 0.95)
+    judged, rate = rate, min(max(rate, 0.05), 0.95)
     half = partial(planned_half_width, n, rate=rate)
     sizes = range(MIN_EXAM, _MOST_ITEMS)
     items = next((k for k in sizes if half(exam=(k, k)) <= _HALF), 0) if n >= MIN_ITEMS else 0
@@ -84,18 +87,17 @@ def what_corrects(n: int, rate: float = ASSUMED[0]) -> str:
     if labels:
         ways.append(f"people's labels of {labels:,} of them")
     assumed = _EXPECTED.format(rate, ASSUMED[1])
+    assumed += "; plans go no nearer to 0% or 100%" * (rate != judged)
+    of = f"A rate of {n:,} outputs is corrected for the judge's errors"
     if ways:
-        return (
-            f"{n:,} outputs: a rate is corrected to ±5 points by {' or by '.join(ways)} ({assumed})"
-        )
-    largest = f"any exam to ±{100 * half(exam=(math.inf, math.inf)):.0f} at best"
-    exam = largest if n >= MIN_ITEMS else f"an exam corrects no rate of fewer than {MIN_ITEMS}"
+        return f"{of} to ±5 points by {' or by '.join(ways)} ({assumed})"
     enough = next(m for m in count(n) if planned_half_width(m, labels=m, rate=rate) <= _HALF)
-    return (
-        f"{n:,} outputs: labels of all leave ±{100 * half(labels=n):.0f} points, by sampling; "
-        f"{exam}; nothing corrects a rate to ±5: that takes labels of {enough:,} outputs "
-        f"({assumed})"
-    )
+    more = f"; ±5 points take labels of {enough:,} outputs ({assumed})"
+    if n < MIN_ITEMS:
+        labels_of_all = "people's labels of all take the judge's errors away, but not chance"
+        return f"{of} by no exam, which takes {MIN_ITEMS}; {labels_of_all}{more}"
+    largest, labelled = 100 * half(exam=(math.inf, math.inf)), 100 * half(labels=n)
+    return f"{of} by any exam to ±{largest:.0f} at best, by labels of all to ±{labelled:.0f}{more}"
 
 
 def exam_gives(items: Sequence[ExamItem], criteria: Collection[str]) -> tuple[list[str], list[str]]:

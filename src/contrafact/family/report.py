@@ -357,6 +357,8 @@ class ReportSpec:
         terminal: The columns shown in the terminal, if not the first measures.
         records: What was measured of a judge, by its name: "wrong in 0 of 1,000 verdicts".
         harder: What to do where no output failed, if there is anything harder than more units.
+        chance: Returns the share of the items that the same answer to all of them has right.
+        baselines: The methods that ask no model.
     """
 
     title: str
@@ -382,6 +384,8 @@ class ReportSpec:
     terminal: tuple[TerminalColumn, ...] = ()
     records: Mapping[str, str] = field(default_factory=dict)
     harder: str = ""
+    chance: Callable[[pd.DataFrame], float] | None = None
+    baselines: tuple[str, ...] = ()
 
     @property
     def cluster(self) -> str:
@@ -452,6 +456,13 @@ class ReportSpec:
             heading = f"strict {first.label} %"
             columns.append(TerminalColumn(first.name, "strict", heading, rank=1))
         return tuple(columns)
+
+    def left_open(self, rows: pd.DataFrame) -> int:
+        """Return of how many answers a verdict is missing that the first judged figure rests on."""
+        judged = sorted((m for m in self.measures if m.judged), key=lambda m: not m.headline)
+        columns = judged[0].parts or (judged[0].column_of("valid"),) if judged else ()
+        answers = rows[rows["was_judged"] & rows["valid"].eq(1) & rows["degenerate"].isna()]
+        return int(answers.filter(items=columns).isna().any(axis="columns").sum())
 
     def measure(self, name: str) -> Measure:
         """Return the measure of that name; KeyError if there is none."""

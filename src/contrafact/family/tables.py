@@ -56,6 +56,7 @@ def measure_table(
     counts: Sequence[str] = (),
     of: str = "",
     notes: bool = True,
+    numbers: bool = False,
 ) -> Table | None:
     """Return a table of measures, or None if it has nothing to show.
 
@@ -69,6 +70,7 @@ def measure_table(
         of: The breakdown whose groups it shows, or the scope of its figures; if empty, all rows
             and the first scope.
         notes: Whether to add notes on what is missing or cannot be compared.
+        numbers: Whether a column behind each measure's says on how many outputs it rests.
     """
     spec = data.spec
     chosen = [spec.measure(name) for name in measures]
@@ -107,11 +109,17 @@ def measure_table(
     )
     valid = [column for _, form, column in columns if form != "strict"]
     strict = [column for _, form, column in columns if form == "strict"]
+    shown = [*first, *valid, *rates, *strict]
+    for measure, form, column in columns if numbers else ():
+        number = Column(f"{measure.name}_of_{form}", "of", "count", column.group)
+        rests_on = data.overall(measure.name, form).set_index("system")["n"]
+        frame[number.key] = frame["system"].map(rests_on)
+        shown.insert(shown.index(column) + 1, number)
     table = Table(
         key,
         title,
         caption or usual_caption,
-        (*first, *valid, *rates, *strict),
+        tuple(shown),
         frame.assign(source=marks.map({True: MARK, False: OWN})),
         notes_on(data, *measures) if notes else (),
         by[0] if breakdown else None,

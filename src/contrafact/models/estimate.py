@@ -151,10 +151,11 @@ def show_estimate(rows: Sequence[CallEstimate], notes: Iterable[str] = ()) -> No
     ]  # fmt: skip
     show_table("Estimate, before the first call", columns, cells)
     total = f"{sum(row.calls for row in rows):,} calls, {paid_calls(rows):,} of them paid"
-    if paid_calls(rows):
-        total += f"; about ${sum(row.dollars for row in rows if row.dollars is not None):.2f}"
+    if known := [row.dollars for row in rows if row.paid and row.dollars is not None]:
+        total += f"; about ${sum(known):.2f}"
     if unknown := unpriced(rows):
-        total += f", and the unknown price of {', '.join(unknown)}"
+        more = " and comes on top" * bool(known)
+        total += f"; the price of {', '.join(unknown)} is not known{more}"
     for line in (total, NOT_COUNTED, *notes):
         print(one_line(line))
 

@@ -54,16 +54,11 @@ def _facts(manifest: Manifest) -> dict[str, str]:
         # A nested setting is listed under its own name: temperature, not generation.temperature.
         parts = value if isinstance(value, dict) else {name: value}
         facts |= {str(key): _text(v) for key, v in parts.items() if v not in (None, [], {})}
-    facts["data"] = manifest.data.name
-    facts["data hash"] = manifest.data.sha256[:12]
-    facts["items"] = str(manifest.data.items)
-    for name, record in manifest.files.items():
-        facts[name] = f"{record.name} ({record.sha256[:12]})"
-    facts["prompt pack"] = manifest.pack.name
-    facts["task version"] = manifest.task_version
-    facts["contrafact"] = manifest.contrafact
-    facts["inspect-ai"] = manifest.inspect_ai
-    return facts
+    data, files = manifest.data, manifest.files.items()
+    facts |= {"data": data.name, "data hash": data.sha256[:12], "items": str(data.items)}
+    facts |= {name: f"{record.name} ({record.sha256[:12]})" for name, record in files}
+    facts |= {"prompt pack": manifest.pack.name, "task version": manifest.task_version}
+    return facts | {"contrafact": manifest.contrafact, "inspect-ai": manifest.inspect_ai}
 
 
 def _text(value: Any) -> str:

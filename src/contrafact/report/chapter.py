@@ -104,19 +104,14 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
     results["invalid"] = (tables.get("invalid") or invalid_table(data)).frame
     reasons = tables.get("invalid_reasons")
     results["invalid_reasons"] = pd.DataFrame() if reasons is None else reasons.frame
+    own = (warning for section in every for warning in section.warnings)
+    charts = [chart for chart in shown if isinstance(chart, GridChart)]
+    figures = {chart.key: draw_chart(chart) for chart in charts}
+    explorer = pack_items(data, runs.calls, best=summary.best)
     return Chapter(
-        task=runs.task,
-        data=data,
-        summary=summary,
-        sections=sections,
-        facts=facts(data),
-        warnings=[*warnings(data), *(warning for section in every for warning in section.warnings)],
-        tables=tables,
-        figures={chart.key: draw_chart(chart) for chart in shown if isinstance(chart, GridChart)},
-        explorer=pack_items(data, runs.calls, best=summary.best),
-        how=how_to_read(data),
-        results=results,
-    )
+        runs.task, data, summary, sections, facts(data), [*warnings(data), *own], tables, figures,
+        explorer, how_to_read(data), results,
+    )  # fmt: skip
 
 
 def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:

@@ -167,19 +167,11 @@ def diff_runs(
         )
     meta = meta_of((old, new))
     flips, counts = _flips(shared, spec)
+    empty = [pair.name for pair in pairs if pair not in shared]
     return RunDiff(
-        runs=(old, new),
-        spec=spec,
-        meta=meta,
-        rows=shared,
-        only_before=only_before,
-        only_after=only_after,
-        differences=_differences(shared, spec, meta, resamples),
-        flips=flips,
-        flip_counts=counts,
-        empty=[pair.name for pair in pairs if pair not in shared],
-        resamples=resamples,
-    )
+        (old, new), spec, meta, shared, only_before, only_after,
+        _differences(shared, spec, meta, resamples), flips, counts, empty, resamples,
+    )  # fmt: skip
 
 
 def match_systems(

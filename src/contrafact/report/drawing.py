@@ -49,23 +49,18 @@ class Figure:
 def _style() -> Iterator[None]:
     import matplotlib
 
+    ink, muted, grid = (_COLOURS[name] for name in ("ink", "muted", "grid"))
     settings: dict[Any, Any] = {
         "font.family": "DejaVu Sans",
         "font.size": 9,
         "axes.titlesize": 9.5,
         "axes.titleweight": "bold",
-        "text.color": _COLOURS["ink"],
-        "axes.labelcolor": _COLOURS["muted"],
-        "axes.edgecolor": _COLOURS["grid"],
-        "xtick.color": _COLOURS["muted"],
-        "ytick.color": _COLOURS["ink"],
-        "ytick.major.size": 0,
-        "xtick.major.size": 0,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.spines.left": False,
+        **dict.fromkeys(("text.color", "ytick.color"), ink),
+        **dict.fromkeys(("axes.labelcolor", "xtick.color"), muted),
+        **dict.fromkeys(("axes.edgecolor", "grid.color"), grid),
+        **dict.fromkeys(("ytick.major.size", "xtick.major.size"), 0),
+        **{f"axes.spines.{side}": False for side in ("top", "right", "left")},
         "axes.axisbelow": True,
-        "grid.color": _COLOURS["grid"],
         "grid.linewidth": 0.8,
         "legend.frameon": False,
         # Names of systems are data: a dollar sign in one must not start a formula.

@@ -116,12 +116,15 @@ def _texts(items: pd.DataFrame, data: ChapterData) -> dict[str, Any]:
 
 
 def _votes(items: pd.DataFrame, data: ChapterData) -> list[str | None]:
-    """Return who left which verdicts of an output open and why, and how a panel's judges voted."""
+    """Return who left which verdicts open and why, a panel last, and how its judges voted."""
     key = ["system", "draw", *data.spec.key]
     labels = {one.column: one.short or one.label for one in data.spec.criteria}
     votes = pd.DataFrame() if data.meta.panel is None else data.meta.panel
     parts = [votes]
-    rest = items if votes.empty else items[~items["system"].isin(votes["system"])]
+    judge = items.get("judge", items["system"]).astype(str)
+    panel = judge.str.contains(" + ", regex=False)
+    left = items[panel | ~items["system"].isin(votes.get("system", ()))]
+    rest = left.assign(judge=judge.mask(panel, "the panel"))
     for criterion in labels:
         if (why := f"{criterion}_invalid") in rest.columns:
             unread = rest.dropna(subset=why).rename(columns={why: "why"})

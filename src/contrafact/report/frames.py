@@ -151,38 +151,24 @@ def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFac
         notes.append("The judge saw what the system was asked too (--judge-context).")
     if manifest.data.name == BUNDLED:
         notes.append(f"The {spec.unit[1]} are bundled samples of our own writing.")
+    data, transport = manifest.data, settings["transport"]
+    versions = {"contrafact": manifest.contrafact, "inspect-ai": manifest.inspect_ai}
+    conditions = {name: ", ".join(settings.get(name, ())) or None for name in spec.conditions}
     return RunFacts(
-        name=folder.resolve().name,
-        systems=systems,
-        models=models,
+        name=folder.resolve().name, systems=systems, models=models, judges=judges,
         methods=tuple(settings["methods"]),
-        judges=judges,
         asked={name: bool(settings[name]) for name in _ASKED if name in settings},
-        settings={
-            **{name: ", ".join(settings.get(name, ())) or None for name in spec.conditions},
-            **_flat(settings["generation"]),
-            **_flat(settings["transport"]),
-        },
-        prompt_pack=manifest.pack.name,
-        prompt_pack_hash=manifest.pack.hash,
+        settings={**conditions, **_flat(settings["generation"]), **_flat(transport)},
+        prompt_pack=manifest.pack.name, prompt_pack_hash=manifest.pack.hash,
         templates=manifest.pack.templates,
-        data=manifest.data.name,
-        data_hash=manifest.data.sha256,
-        data_count=manifest.data.items,
-        bundled=manifest.data.name == BUNDLED,
-        versions={
-            "contrafact": manifest.contrafact,
-            "inspect-ai": manifest.inspect_ai,
-            "task": f"{manifest.task} {manifest.task_version}",
-        },
-        started=manifest.started,
-        finished=manifest.finished,
+        data=data.source or data.name, data_hash=data.sha256, data_count=data.items,
+        bundled=data.name == BUNDLED,
+        versions=versions | {"task": f"{manifest.task} {manifest.task_version}"},
+        started=manifest.started, finished=manifest.finished,
         complete=manifest.status == "finished",
-        self_judged=bool(set(judges) & set(models)),
-        notes=tuple(notes),
-        **_used(folder),
+        self_judged=bool(set(judges) & set(models)), notes=tuple(notes), **_used(folder),
         **{name: settings[name] for name in _AS_SET if name in settings},
-    )
+    )  # fmt: skip
 
 
 def _used(folder: Path) -> dict[str, Any]:

@@ -37,17 +37,11 @@ def render_page(
     prefixes = {chapter.task: "" if alone else f"{chapter.task}-" for chapter in chapters}
     template = page_environment().get_template("report.html.jinja")
     script = _asset("explorer.js")
+    script_hash = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
     return template.render(
-        title=title,
-        created=created,
-        chapters=chapters,
-        examples=examples,
-        alone=alone,
-        prefixes=prefixes,
-        script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode(),
-        chunk=CHUNK,
-    )
+        title=title, created=created, chapters=chapters, examples=examples, alone=alone,
+        prefixes=prefixes, script=script, script_hash=script_hash, chunk=CHUNK,
+    )  # fmt: skip
 
 
 @cache
@@ -60,20 +54,19 @@ def page_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["visible"] = visible_html
-    environment.filters["breakable"] = _breakable
-    environment.filters["prose"] = _prose
-    environment.filters["attribute"] = visible_text
-    environment.filters["number"] = format_number
-    environment.filters["marked"] = marked_text
-    environment.filters["data_uri"] = lambda svg: (
-        f"data:image/svg+xml;base64,{base64.b64encode(svg).decode('ascii')}"
-    )
-    environment.globals["style"] = _asset("style.css")
-    environment.globals["row_groups"] = row_groups
-    environment.globals["heading_groups"] = heading_groups
-    environment.globals["run_facts"] = run_facts
+    environment.filters.update(
+        visible=visible_html, breakable=_breakable, prose=_prose, attribute=visible_text,
+        number=format_number, marked=marked_text, data_uri=_data_uri,
+    )  # fmt: skip
+    environment.globals.update(
+        style=_asset("style.css"), row_groups=row_groups, heading_groups=heading_groups,
+        run_facts=run_facts,
+    )  # fmt: skip
     return environment
+
+
+def _data_uri(svg: bytes) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode('ascii')}"
 
 
 @cache

@@ -24,15 +24,19 @@ from contrafact.family.display import MISSING, Kind, count, figure_text, format_
 from contrafact.family.exam import RESPONSE
 from contrafact.family.report import ChapterData, Form, Measure, ReportSpec
 from contrafact.models.gguf import EMBEDDED_NAMES
+from contrafact.prompts import bundled_packs
 from contrafact.report.estimates import NO_MODEL, compare_systems, number_of_tests
 from contrafact.report.tables import votes_by_judge
 from contrafact.report.words import judge_options, not_examined, sentence, sentences
-from contrafact.stats.correction import MIN_ITEMS, UNINFORMATIVE
+from contrafact.stats.correction import FEW_ITEMS, MIN_ITEMS, UNINFORMATIVE
 from contrafact.stats.paired import clusters_needed
 
 _SIGNIFICANT = 0.05
 """The adjusted p-value below which a paired difference is called more than chance."""
 _SOUND = Measure("sound", "", column="_sound", forms=("all",), compared="sound")
+_LOST = ("invalid", "no answer", "left open")
+_WRONG = ("invalid or no answer", "invalid, no answer or left open")
+_TOLD = ", which says what is judged"
 _MOST_BARS = 12
 """The most systems in the chart; the tables have all."""
 _MOST_NAMED = 3
@@ -228,6 +232,13 @@ class _Finding:
         return of_best if of_best["judge"].nunique() == 1 else of_best.iloc[:0]
 
     @cached_property
+    def few_judged(self) -> bool:
+        """Whether an exam corrects no rate, since too few outputs were judged for any exam."""
+        rates = self.data.rates
+        few = len(rates) > 0 and rates["why_code"].str.startswith(FEW_ITEMS.code).any()
+        return bool(few) and not rates["usable"].any()
+
+    @cached_property
     def is_uninformative(self) -> bool:
         """Whether the exam shows that the judge cannot tell right from wrong on any criterion."""
         return len(self.rates) > 0 and bool(self.rates["why_code"].eq(UNINFORMATIVE.code).all())
@@ -238,26 +249,18 @@ def summarise(data: ChapterData) -> Summary:
     opening, more, step = _sentence(finding), list(_more(finding)), _next(finding)
     bars, marks, axis, caption = _drawing(data, finding)
     first = finding.ranked.iloc[0]
-    return Summary(
-        sentence=opening,
-        more=more,
-        next=step,
-        title=finding.phrase[0].upper() + finding.phrase[1:],
-        caption=caption,
-        axis=axis,
-        bars=bars,
-        marks=marks,
-        best=finding.best[0],
-        results={
-            "sentence": opening.text,
-            "codes": [reason.code for reason in (opening, *more, step)],
-            "measure": None if finding.measure is None else finding.measure.name,
-            "form": finding.form,
-            "systems": finding.best,
-            "bounds": {name: one.ends for name, one in finding.bounds.items()},
-            **{name: first[name] for name in ("estimate", "low", "high")},
-        },
-    )
+    title = finding.phrase[0].upper() + finding.phrase[1:]
+    results: dict[str, object] = {
+        "sentence": opening.text,
+        "codes": [reason.code for reason in (opening, *more, step)],
+        "measure": None if finding.measure is None else finding.measure.name,
+        "form": finding.form,
+        "systems": finding.best,
+        "bounds": {name: one.ends for name, one in finding.bounds.items()},
+        **{name: first[name] for name in ("estimate", "low", "high")},
+    }
+    best = finding.best[0]
+    return Summary(opening, more, step, title, caption, axis, bars, marks, best, results)
 
 
 def _sound(items: pd.DataFrame) -> "pd.Series[bool]":
@@ -341,7 +344,12 @@ def _sentence(finding: _Finding) -> Reason:
     }
     lead = "".join(text for text, holds in leads.items() if holds)
     both = "both" if len(ranked) == 2 else f"all {len(ranked)}"
-    strict = ", counting what is invalid or no answer as wrong" if finding.form == "strict" else ""
+    best = data.items[data.items["system"].eq(finding.best[0])]
+    opened = 0 if finding.bounds or not finding.judged else data.spec.left_open(best)
+    strict = f", counting what is {_WRONG[opened > 0]} as wrong" * (finding.form == "strict")
+    verb = f"{'is' if opened == 1 else 'are'} left open and not counted"
+    left = f"; {opened:,} of its {count(len(best), *spec.output)} {verb}"
+    left *= opened > 0 and not strict and len(finding.best) == 1
     # Bounds rest on what is open as well, which the strict form alone has among its rows.
     counted = ranked
     if finding.bounds and finding.measure is not None:
@@ -371,7 +379,7 @@ def _sentence(finding: _Finding) -> Reason:
         each=listed(
             [f"{name} {figure_text(float(figure), finding.kind)}" for name, figure in first]
         ),
-        rests=f"{strict}, over {units}" if data.several else "",
+        rests=f"{strict}, over {units}{left}" if data.several else "",
         within="; ".join(within[:_MOST_NAMED] + more),
     )
 
@@ -387,10 +395,21 @@ def _more(finding: _Finding) -> Iterator[Reason]:
     if not finding.bounds:  # a correction, and the valid form, speak of what is decided alone
         yield from _corrected(finding)
         yield from _over_valid(finding)
+    yield from _prompts(finding)
     yield from _without_model(finding)
     yield from _powerless(finding)
     yield from _judges(finding.data)
     yield from _losses(finding.data)
+
+
+def _prompts(finding: _Finding) -> Iterator[Reason]:
+    """Yield a sentence if systems under test were asked in different words."""
+    runs = [run for run in finding.data.meta.runs if {*run.systems} & {*finding.ranked["system"]}]
+    texts = {text for run in runs for text in run.templates.items()}
+    if len(texts) > len(dict(texts)):
+        packs = [f"'{r.prompt_pack}'{_TOLD * (r.prompt_pack in bundled_packs())}" for r in runs]
+        each = [f"{_named(r.systems)} by {pack}" for r, pack in zip(runs, packs, strict=True)]
+        yield sentence("more", "prompts", each="; ".join(each))
 
 
 def _powerless(finding: _Finding) -> Iterator[Reason]:
@@ -407,8 +426,10 @@ def _powerless(finding: _Finding) -> Iterator[Reason]:
         )
         holm = f", or {strictest} by the strictest of Holm's adjustments for {number} tests"
         holm *= strictest != least
-        needed = f"{math.ceil(1 + math.log2(number / _SIGNIFICANT))} {spec.clusters}"
-        yield sentence("more", "powerless", differ=differ, least=least + holm, needed=needed)
+        by = "by that adjustment " * bool(holm)
+        so = by * (2.0 ** (1 - most) <= _SIGNIFICANT)
+        needed = f"{by}at least {math.ceil(1 + math.log2(number / _SIGNIFICANT))} {spec.clusters}"
+        yield sentence("more", "powerless", differ=differ, least=least + holm, so=so, needed=needed)
 
 
 def _judges(data: ChapterData) -> Iterator[Reason]:
@@ -417,8 +438,10 @@ def _judges(data: ChapterData) -> Iterator[Reason]:
     if len(votes) and votes["now"].sum() > 1:
         alone = votes.loc[votes["now"], ["judge", "alone"]].itertuples(index=False)
         each = listed([f"{judge} alone decided {number:,}" for judge, number in alone])
-        of, both = votes["of"].iloc[0], votes["of"].iloc[0] - votes.loc[votes["now"], "alone"].sum()
-        yield sentence("more", "alone", decided=f"{of:,}", each=each, both=f"{both:,}")
+        of, ties = votes[["of", "ties"]].iloc[0]
+        both, decided = of - votes.loc[votes["now"], "alone"].sum(), count(of, "decided verdict")
+        left = f"; it left {ties:,} more open, where its judges disagreed" if ties else ""
+        yield sentence("more", "alone", decided=decided, each=each, both=f"{both:,}", left=left)
     for judge, record in data.spec.records.items():
         if judge in data.meta.judges:
             code = "record" if len(data.meta.judges) == 1 else "record-of-one"
@@ -440,13 +463,16 @@ def _corrected(finding: _Finding) -> Iterator[Reason]:
         yield sentence("more", "corrected", rests_on=rests_on, rates=listed(each), system=system)
     elif (finding.ranked[data.spec.clusters] < data.spec.fewest).all():
         return  # what comes next says so
-    elif not_examined(data) and not data.meta.embedded_judge:
-        most = data.rates.sort_values("n").iloc[-1]
-        yield sentence("more", "correctable", can=what_corrects(int(most["n"]), float(most["raw"])))
+    elif (not_examined(data) or finding.few_judged) and not data.meta.embedded_judge:
+        rates = data.rates.sort_values("raw", key=lambda raw: (raw - 0.5).abs())
+        can = what_corrects(int(rates["n"].max()), float(rates.iloc[0]["raw"]))
+        yield sentence("more", "correctable", can=can)
 
 
 def _without_model(finding: _Finding) -> Iterator[Reason]:
     rows = finding.rows[finding.rows["system"].isin(finding.data.systems_as("baseline"))]
+    if rows.empty and (chance := finding.data.spec.chance):
+        yield sentence("more", "chance", figure=figure_text(chance(finding.data.items), "share"))
     if finding.measure is None or rows.empty or finding.best[0] in set(rows["system"]):
         return
     name, figure = str(rows.iloc[0]["system"]), finding.shown(rows.iloc[0])
@@ -493,16 +519,16 @@ def _losses(data: ChapterData) -> Iterator[Reason]:
 
 def _next(finding: _Finding) -> Reason:
     """Return the advice on what to do next, chosen by the first case that holds."""
-    data, meta = finding.data, finding.data.meta
+    data, meta, spec = finding.data, finding.data.meta, finding.data.spec
     unexamined = not_examined(data)
     family = families().get(data.family)
-    can_label = bool(unexamined and family and family.study)
+    can_label = bool((unexamined or finding.few_judged) and family and family.study)
     asked = data.items[data.items["role"].eq("asked")]
     models = asked["model"].astype(str)
-    few = finding.ranked[data.spec.clusters] < data.spec.fewest
+    few = finding.ranked[spec.clusters] < spec.fewest
     cases = {
         "read-replies": not data.asked_and_valid[1],
-        "judge": data.spec.criteria and not data.judged,
+        "judge": spec.criteria and not data.judged,
         "no-answers": asked["degenerate"].notna().mean() > _MOST,
         "decide": bool(finding.bounds),
         "examine": unexamined and finding.examinable and not (meta.embedded_judge or few.all()),
@@ -522,11 +548,12 @@ def _next(finding: _Finding) -> Reason:
         code,
         judge=judge_options(unexamined[0]) if len(unexamined) == 1 else "--judge J",
         family=data.family,
-        clusters=data.spec.clusters,
-        fewest=data.spec.fewest,
+        clusters=spec.clusters,
+        fewest=spec.fewest,
         wanted=_wanted(finding) if code == "tell-apart" else "",
-        reader=sentences()["next"]["reader"] if data.spec.records.keys() & {*meta.judges} else "",
-        harder=data.spec.harder or f"use harder {data.spec.unit[1]}, or more of them",
+        reader=sentences()["next"]["reader"] if spec.records.keys() & {*meta.judges} else "",
+        beside="; without a model: --method " * bool(spec.baselines) + " or ".join(spec.baselines),
+        harder=spec.harder or f"use harder {spec.unit[1]}, or more of them",
     )
 
 
@@ -581,7 +608,7 @@ def _drawing(
         same = format_number(reported, kind) in (MISSING, format_number(estimate, kind))
         place, left, right = map(position, (estimate, low, high))
         ring = math.nan if same else position(reported)
-        rests = _rests_on(data.items[data.items["system"].eq(system)], data.spec)
+        rests = _rests_on(data, system)
         return _Bar(system, text, between, place, left, round(right - left, 2), ring, rests)
 
     bars, marks = ([bar(row) for _, row in part.iterrows()] for part in (rows, finding.marks))
@@ -594,7 +621,8 @@ def _drawing(
     if finding.bounds:
         caption = "The line goes from what is known to pass to what passes or is left open."
     if finding.form == "strict":
-        caption += " What is invalid or no answer counts as wrong."
+        opened = not finding.bounds and any("left open" in bar.below for bar in bars)
+        caption += f" What is {_WRONG[opened]} counts as wrong."
     if any(not math.isnan(bar.other) for bar in bars):
         caption += " The ring is the figure over valid outputs alone, the form that papers print."
     if left := len(finding.rows) - len(rows):
@@ -603,9 +631,8 @@ def _drawing(
     return bars, marks, ends, caption
 
 
-def _rests_on(rows: pd.DataFrame, spec: ReportSpec) -> str:
-    invalid, degenerate = _lost(rows)
-    parts = [count(len(rows), *spec.output)]
-    parts += [f"{invalid:,} invalid"] if invalid else []
-    parts += [f"{degenerate:,} no answer"] if degenerate else []
-    return ", ".join(parts)
+def _rests_on(data: ChapterData, system: str) -> str:
+    rows = data.items[data.items["system"].eq(system)]
+    numbers = zip((*_lost(rows), data.spec.left_open(rows)), _LOST, strict=True)
+    lost = [f"{number:,} {what}" for number, what in numbers if number]
+    return ", ".join([count(len(rows), *data.spec.output), *lost])

@@ -8,6 +8,7 @@ from contrafact.family.display import Column, Table, count, listed
 from contrafact.family.report import ChapterData, Section
 from contrafact.report.estimates import number_of_tests
 from contrafact.runs.items import agreement, cluster_labels, repeated_judges
+from contrafact.stats.intervals import MIN_CLUSTERS
 
 
 def comparison_table(data: ChapterData) -> Table | None:
@@ -85,8 +86,9 @@ def judge_table(data: ChapterData) -> Table | None:
     caption = (
         "Sensitivity is the share of what should pass that the judge passes, specificity the "
         "share of what should fail that it fails, on items whose verdict is known. Small figures "
-        "are 95% intervals. Rates that this corrects stand beside the raw ones in the table of "
-        "results."
+        "are 95% intervals (Wilson), in which items of one event or story count less than others; "
+        f"none from fewer than {MIN_CLUSTERS} events or stories. Rates that this corrects stand "
+        "beside the raw ones in the table of results."
     )
     columns = (Column("criterion", "Criterion", "text"), *_OF_EXAMS)
     return Table("judge", "In the exam", caption, columns, frame, (), "judge")
@@ -107,9 +109,8 @@ def panel_section(data: ChapterData) -> Section:
     if verdicts is None:
         return section
     how, spec = data.bootstrap.how, data.spec
-    clusters = cluster_labels(data.items, spec.cluster)
-    panels = _panels(verdicts)
-    agreed = [agreement(part, clusters, **how).assign(panel=name) for name, part in panels.items()]
+    of, panels = cluster_labels(data.items, spec.cluster), _panels(verdicts).items()
+    agreed = [agreement(p, of, criteria=spec.labels, **how).assign(panel=n) for n, p in panels]
     frame = pd.concat(agreed, ignore_index=True)
     if len(panels) < 2:
         frame = frame.drop(columns="panel")
@@ -122,13 +123,14 @@ def panel_section(data: ChapterData) -> Section:
         Column("coefficient", "Coefficient", "text"),
         Column("estimate", "Value", "coefficient"),
         Column("n", spec.output[1].capitalize(), "count"),
+        Column("failed", "Failed by a judge", "count"),
         Column("judges", "Judges", "count"),
     )
     caption = (
         f"How far judges agree on {spec.output[1]} that at least two of them decided, "
         f"{data.percent_level} interval by {spec.cluster_noun}. A judge that was asked again "
         "counts once. Where nearly all verdicts are the same, kappa and alpha sink although the "
-        "judges agree; AC1 does not. Where all are passes, none says whether a failure is noticed."
+        "judges agree; AC1 does not. Where no judge failed any, none says if a failure is noticed."
     )
     names = frame["criterion"].map(spec.labels).fillna(frame["criterion"])
     frame = frame.assign(criterion=names)
@@ -146,9 +148,9 @@ def votes_by_judge(data: ChapterData) -> pd.DataFrame:
     Returns:
         One row per judge: ``judge``; ``now``, whether the figures rest on it, or it judged earlier;
         ``verdicts`` asked for; ``decided``, ``open``; ``passed``, the share of what it decided;
-        ``of``, how many verdicts the judges of the figures decided, and ``alone``, how many of
-        these it alone did; ``both`` and ``same``: decided by it and another judge (of earlier
-        verdicts of one judge: by it now and then), and the share of them that are the same.
+        ``of``, ``ties``, ``alone``: verdicts of the figures that are decided, that are left open by
+        a tie, and that this judge alone decided; ``both`` and ``same``: decided by it and another
+        (of earlier verdicts of one judge: by it now and then), and the share that are the same.
     """
     votes = data.meta.panel
     if votes is None:
@@ -164,8 +166,8 @@ def votes_by_judge(data: ChapterData) -> pd.DataFrame:
         {judge: [judge in judged_now[system] for system in systems] for judge in asked.index},
         index=wide.index,
     )
-    known = wide.notna()
-    by_now = (known & is_now[wide.columns]).sum(axis="columns")
+    known, now = wide.notna(), wide.where(is_now[wide.columns])
+    by_now, tied = now.count(axis="columns"), now.mean(axis="columns").eq(0.5)
     repeats = repeated_judges(asked.index)
     lines = []
     for judge, number in zip(map(str, asked.index), asked, strict=True):
@@ -182,7 +184,8 @@ def votes_by_judge(data: ChapterData) -> pd.DataFrame:
                 "decided": int(own.sum()),
                 "open": number - int(own.sum()),
                 "passed": wide[judge].mean(),
-                "of": int(by_now.gt(0).sum()),
+                "of": int((by_now.gt(0) & ~tied).sum()),
+                "ties": int(tied.sum()),
                 "alone": int((own & mine & by_now.eq(1)).sum()),
                 "both": len(same),
                 "same": same.mean() if len(same) else float("nan"),

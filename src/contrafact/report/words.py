@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from contrafact.errors import Reason
-from contrafact.exams.correct import NOT_EXAMINED
+from contrafact.exams.correct import NOT_EXAMINED, examined_criteria
 from contrafact.family.display import Fact, Warned, Warnings, format_number, listed, percent
+from contrafact.family.exam import RESPONSE
 from contrafact.family.report import ROLES, ChapterData, ReportSpec
 from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting
+from contrafact.judges.verifier import reader_of
 from contrafact.models.asking import CAUSES, CUT_OFF
 from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.stats.correction import MIN_ITEMS
@@ -24,6 +26,7 @@ from contrafact.stats.correction import MIN_ITEMS
 _OTHER_ROLES = {"baseline": "without a model", "mark": "as references and controls"}
 _ENOUGH_VERDICTS = 20
 _NO_ANSWERS = 3  # so many outputs that are no answer show what a judge passes
+_DIFFERENCES = 4  # the most rates that are named where run and exam differ
 _ONE_ANSWER = 0.95  # from this share on, the same answer is nearly always given
 
 
@@ -48,7 +51,7 @@ def judge_options(judge: str) -> str:
 
 def facts(data: ChapterData) -> list[Fact]:
     spec, items, meta = data.spec, data.items, data.meta
-    asked, valid = data.asked_and_valid
+    (asked, valid), unknown = data.asked_and_valid, spec.left_open(items)
     draws = int(items["draw"].max())
     roles = {role: len(data.systems_as(role)) for role in ROLES}
     below = [f"and {roles[role]} {noun}" for role, noun in _OTHER_ROLES.items() if roles[role]]
@@ -58,7 +61,8 @@ def facts(data: ChapterData) -> list[Fact]:
         Fact(
             spec.output[1].capitalize(),
             format_number(asked, "count"),
-            f"{valid:,} valid ({percent(valid / asked)})" + _left_open(data),
+            f"{valid:,} valid ({percent(valid / asked)})"
+            + f", {unknown:,} left open" * (unknown > 0),
         ),
         Fact("Systems", format_number(roles["asked"], "count"), ", ".join(below)),
     ]
@@ -75,12 +79,6 @@ def facts(data: ChapterData) -> list[Fact]:
     return shown
 
 
-def _left_open(data: ChapterData) -> str:
-    unread = data.items.reindex(columns=[f"{one.column}_invalid" for one in data.spec.criteria])
-    number = int((unread.notna().any(axis="columns") & data.items["valid"].eq(1)).sum())
-    return f", {number:,} with an open verdict" if number else ""
-
-
 def warnings(data: ChapterData) -> Warnings:
     """Return the warnings to read before quoting a figure."""
     meta, outputs = data.meta, data.spec.output[1]
@@ -92,6 +90,7 @@ def warnings(data: ChapterData) -> Warnings:
     enough = len(rates) and (rates["n"] >= MIN_ITEMS) & (rates["clusters"] >= data.spec.fewest)
     correct = "correct" if np.any(enough) else "no-correction"
     usable = len(rates) and rates["usable"].any()
+    examined = {*examined_criteria(data.family).values()}
     cases: dict[str, object] = {  # what each warning is about; empty cases are left out
         "cut-prompts": _cut_prompts(meta),
         "embedded-judge": judge_is_embedded,
@@ -109,6 +108,7 @@ def warnings(data: ChapterData) -> Warnings:
         "clusters": data.spec.clusters,
         "fewest": data.spec.fewest,
         "items": MIN_ITEMS,
+        "whole": "; for a rate of whole answers, people's labels" * (RESPONSE in examined),
         "judge": judge_options(judges[0]) if len(judges) == 1 else "--judge J",
         "some": "Some judged rates" if usable else "The judged rates",
     }
@@ -125,11 +125,8 @@ def warnings(data: ChapterData) -> Warnings:
 
 
 def _cut_prompts(meta: ReportMeta) -> str:
-    shares = [
-        f"{cut:,} of {sent:,} prompts to {name}"
-        for run in meta.runs
-        for name, (cut, sent) in run.cut_prompts.items()
-    ]
+    cut = [(*one, name) for run in meta.runs for name, one in run.cut_prompts.items()]
+    shares = ["{:,} of {:,} prompts to {}".format(*one) for one in cut]
     return listed(shares) if shares else ""
 
 
@@ -183,26 +180,19 @@ def _not_corrected(data: ChapterData) -> dict[str, str]:
     if data.rates.empty:
         return {}
     labels, changes = data.spec.labels, sentences()["changes"]
+    names = {"family": data.family, "clusters": data.spec.clusters}
     rates = data.rates[~data.rates["usable"] & data.rates["why_code"].ne(NOT_EXAMINED.code)]
     lines = []
     for (judge, code, why), rows in rates.groupby(["judge", "why_code", "why"], sort=False):
         criteria = listed([label for name, label in labels.items() if name in {*rows["criterion"]}])
-        change = changes.get(code, changes["other"]).format(
-            family=data.family, clusters=data.spec.clusters
-        )
+        change = changes.get(code, changes["other"]).format(**names)
         lines.append(f"{judge} on {criteria}: {why}. {change}")
     unlike = data.rates[data.rates["by"].eq("exam") & data.rates["unlike"].ne("")]
-    differ = [
-        f"{row['system']}, {labels[str(row['criterion'])]}: {row['unlike']}."
-        for _, row in unlike.iterrows()
-    ]
+    texts = unlike[["system", "criterion", "unlike"]].to_numpy()
+    differ = [f"{system}, {labels[str(criterion)]}: {how}." for system, criterion, how in texts]
     if (more := len(differ) - _DIFFERENCES) > 0:
         differ[_DIFFERENCES:] = [f"So do {more:,} more rates."]
     return {"not-corrected": " ".join(lines), "unlike-exam": " ".join(differ)}
-
-
-_DIFFERENCES = 4
-"""The largest number of rates to name where run and exam differ."""
 
 
 def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
@@ -230,6 +220,7 @@ def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
     tokens = ""
     if run.input_tokens is not None and run.output_tokens is not None:
         tokens = f"{run.input_tokens:,} in, {run.output_tokens:,} out"
+    calls = "" if run.calls is None else f"{run.calls:,} (answers from the cache not counted)"
     judge = ", ".join(run.judges) or ("none" if spec.criteria else "")
     scored = any(measure.fluency for measure in spec.measures)
     shots = " and ".join(map(str, run.shots if isinstance(run.shots, tuple) else (run.shots,)))
@@ -246,10 +237,7 @@ def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
         ("Seed", "" if run.seed is None else str(run.seed)),
         ("Settings", _pairs(run.settings)),
         ("Versions", _pairs(run.versions)),
-        (
-            "Calls",
-            "" if run.calls is None else f"{run.calls:,} (answers from the cache not counted)",
-        ),
+        ("Calls", calls),
         ("Tokens", tokens),
         ("Cost", _cost(run.costs)),
         ("Time", " to ".join(part for part in (run.started, run.finished) if part)),
@@ -266,7 +254,9 @@ def _cost(costs: Sequence[Cost]) -> str:
         for cost in costs
         if cost.dollars
     ]
-    free = sorted({cost.model for cost in costs if cost.dollars == 0})
+    # A verifier is named without its reader, which has a cost of its own.
+    names = (cost.model for cost in costs if cost.dollars == 0)
+    free = sorted({name.removesuffix(f":{reader_of(name)}") for name in names})
     unpriced = sorted({cost.model for cost in costs if cost.dollars is None})
     clauses = []
     if parts:

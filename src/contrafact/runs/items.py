@@ -313,7 +313,8 @@ def write_tables(
         if any(one.column_of("all") in COST_COLUMNS for one in spec.measures):
             items = with_recorded_costs(items, prepared.recorded.systems)
     items = with_verdicts(items, verdicts)
-    agreed = agreement(verdicts, cluster_labels(items, spec.cluster), rng=np.random.default_rng(0))
+    labels, rng = cluster_labels(items, spec.cluster), np.random.default_rng(0)
+    agreed = agreement(verdicts, labels, rng=rng, criteria=spec.labels)
     used = pd.DataFrame([*made.usage, *_fluency(folder, scorer)], columns=list(_USAGE))
     tables = {
         CALLS: pd.DataFrame(made.calls),
@@ -393,16 +394,19 @@ def agreement(
     clusters: "Callable[[Iterable[object]], NDArray[np.object_]]",
     *,
     rng: "np.random.Generator",
+    criteria: Iterable[str] = (),
     resamples: int = 10_000,
     level: float = 0.95,
 ) -> "pd.DataFrame":
     """Return how far several judges agree, by criterion; empty for a single judge.
 
-    It covers what at least two judges decided. A judge that was asked again counts once.
+    It covers what at least two judges decided. A judge that was asked again counts once. Rows are
+    in the order of ``criteria``, others behind them.
 
     Returns:
         One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate`` with its
-        bounds, ``n`` (outputs with two valid verdicts), ``judges``, ``method`` of the interval.
+        bounds, ``n`` (outputs with two valid verdicts), ``failed`` (those of them that a judge
+        failed), ``judges``, ``method`` of the interval.
     """
     import pandas as pd
 
@@ -418,8 +422,10 @@ def agreement(
     if len(verdicts):
         verdicts = verdicts[~verdicts["judge"].isin(repeated_judges(verdicts["judge"].unique()))]
     several = len(verdicts) and verdicts["judge"].nunique() > 1
-    for criterion, of_criterion in verdicts.groupby("criterion", sort=False) if several else ():
-        passed = of_criterion.assign(passed=pd.to_numeric(of_criterion["passed"], errors="coerce"))
+    parts = dict(iter(verdicts.groupby("criterion", sort=False))) if several else {}
+    for criterion in sorted(parts, key=[*criteria, *parts].index):
+        votes = pd.to_numeric(parts[criterion]["passed"], errors="coerce")
+        passed = parts[criterion].assign(passed=votes)
         wide = passed.groupby([*unit, "judge"])["passed"].first().unstack("judge")
         wide = wide[wide.notna().sum(axis="columns") >= 2]
         if wide.shape[1] < 2 or wide.empty:
@@ -436,6 +442,7 @@ def agreement(
                     "coefficient": name,
                     **estimate.columns("estimate"),
                     "n": estimate.n,
+                    "failed": int(wide.eq(0.0).any(axis="columns").sum()),
                     "judges": wide.shape[1],
                     "method": estimate.method,
                 }

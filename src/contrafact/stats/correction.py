@@ -42,6 +42,7 @@ from contrafact.stats.sampling import share_and_effective_size, split_cells
 
 __all__ = [
     "ASSUMED",
+    "FEW_ITEMS",
     "MIN_EXAM",
     "MIN_ITEMS",
     "MIN_YOUDEN",
@@ -72,6 +73,7 @@ FEW_EXAM_ITEMS = Reason("few-exam-items", f"the exam needs {MIN_EXAM} items of e
 FEW_ITEMS = Reason(
     "few-items", f"below {MIN_ITEMS} judged items, as here, the correction was not tested"
 )
+FEW_OF_BOTH = Reason("few-items-and-exam-items", f"{FEW_ITEMS.text}, and {FEW_EXAM_ITEMS.text}")
 UNINFORMATIVE = Reason(
     "uninformative",
     "this judge cannot tell right from wrong: its sensitivity and specificity sum to {total:.2f}, "
@@ -297,16 +299,16 @@ def ppi_share(
 
 
 def _unusable(n: int, sensitivity: ExamRate, specificity: ExamRate) -> Reason | None:
-    if sensitivity.n == 0 or specificity.n == 0:
-        return NO_EXAM_ITEMS
-    total = sensitivity.rate + specificity.rate
+    total = sensitivity.rate + specificity.rate  # NaN without items of one verdict
     if total <= 1.0:
         return UNINFORMATIVE.filled(total=total)
     if total - 1.0 < MIN_YOUDEN:
         return BARELY_INFORMATIVE.filled(total=total)
-    if min(sensitivity.n, specificity.n) < MIN_EXAM:
-        return FEW_EXAM_ITEMS
-    return FEW_ITEMS if n < MIN_ITEMS else None
+    examined = min(sensitivity.n, specificity.n)
+    if n < MIN_ITEMS:
+        return FEW_ITEMS if examined >= MIN_EXAM else FEW_OF_BOTH
+    few = FEW_EXAM_ITEMS if examined else NO_EXAM_ITEMS
+    return few if examined < MIN_EXAM else None
 
 
 def _estimate(raw: float, sensitivity: ExamRate, specificity: ExamRate) -> float:

@@ -263,6 +263,18 @@ def test_what_the_proof_cannot_read_is_left_out_or_the_panels(panel: bool) -> No
     (table,) = [one for one in shows if isinstance(one, Table) and one.key == "read_by"]
     assert ("the panel's other judges decide alone" in table.caption) == panel
     assert ("valid figures leave it out" in table.caption) == (not panel)
+    # What the proof left open was read all the same.
+    assert [column.label for column in table.columns[1:]][-1] == "Left open"
+    assert "read" not in table.title.lower() and "nobody" not in table.caption.lower()
+
+
+def test_no_two_columns_of_the_invalid_table_have_one_name() -> None:
+    data = data_of(frame(stories=12))
+    shows = [one for section in sections_of(data) for one in section.shows]
+    (table,) = [one for one in shows if isinstance(one, Table) and one.key == "invalid"]
+    labels = [column.label for column in table.columns]
+    assert len(set(labels)) == len(labels)
+    assert {"Verdicts asked for", "Verdicts left open", "Responses left open"} <= set(labels)
 
 
 def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None:
@@ -382,7 +394,7 @@ def test_where_verdicts_are_left_open_bounds_are_said_first_and_no_rate():
     assert (bar.left, bar.width, np.isnan(bar.place)) == (50.0, 50.0, True)
     chapter = make_chapter(TaskRuns("cobe", items, meta()), Options(resamples=20))
     (fact,) = [one for one in chapter.facts if one.label == "Responses"]
-    assert fact.below == "144 valid (100.0%), 36 with an open verdict"
+    assert fact.below == "144 valid (100.0%), 36 left open"
     how = dict(chapter.how)
     assert "those whose verdict is left open" in how["Over valid outputs, and strict"]
     # A page shows fewer intervals than results.json has, so that none are counted in words.

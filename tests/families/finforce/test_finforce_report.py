@@ -246,7 +246,7 @@ def test_many_reasons_share_a_line_and_no_count_is_lost(study: Study) -> None:
 def test_error_classes_leave_out_what_was_not_computed(data: ChapterData) -> None:
     table = shown(data, "errors")
     assert table is not None
-    named = {key for key in keys(table) if not key.endswith("_of")}
+    named = {key for key in keys(table) if not key.endswith("_of_valid")}
     assert named == {"system", "similar_semantics", "fantastical_edit", "fluency_lapse"}
 
 

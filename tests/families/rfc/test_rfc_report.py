@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.report.test_explorer import unpack, value_of
 
 from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.families.rfc.report import DETECT, DIAGNOSE
@@ -24,6 +25,7 @@ from contrafact.family.report import ChapterData
 from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, sections_of
+from contrafact.report.explorer import pack_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.summary import summarise
 from contrafact.report.words import warnings
@@ -77,7 +79,7 @@ def rows(task: str, *, pairs: int = 24, seed: int = 3) -> pd.DataFrame:
                         "rationale": None,
                         "original": original,
                         "rewritten": rewritten,
-                        "shown": None,
+                        "shown": {"true": original, "false": rewritten}.get(gold),
                         "reply": predicted or "who <i>knows</i>",
                         "category": None,
                         "ticker": None,
@@ -239,6 +241,29 @@ def test_the_area_of_diagnosis_is_the_mean_over_manipulations_and_each_ones_own(
     assert shown.frame.set_index("system")["auroc_valid"][FAIR] == pytest.approx(mean)
     # Tables of runs without probabilities, and older ones without the columns, have no such figure.
     assert "auroc" not in set(estimated("rfc-diagnose").figures["measure"])
+
+
+def test_the_explorer_shows_the_paragraph_that_the_model_saw() -> None:
+    data = data_of(rows("rfc-detect", pairs=4), "rfc-detect", 20)
+    index = unpack(pack_items(data, None).index)
+    for place, (_, row) in enumerate(data.items.iterrows()):
+        text, before = (value_of(index[name], place) for name in ("text", "before"))
+        assert text == row["shown"]
+        assert (text == before) == (row["gold"] == "true"), "an original has no marks"
+    diagnosed = data_of(rows("rfc-diagnose", pairs=4), "rfc-diagnose", 20)
+    index = unpack(pack_items(diagnosed, None).index)
+    assert value_of(index["text"], 0) == diagnosed.items["rewritten"].iloc[0]
+
+
+@pytest.mark.parametrize(("task", "share"), [("rfc-detect", "50.0%"), ("rfc-diagnose", "25.0%")])
+def test_without_a_baseline_it_says_what_one_answer_would_have(task: Any, share: str) -> None:
+    alone = data_of(rows(task).query("system == @FAIR"), task, 50)
+    summary = summarise(alone)
+    (said,) = [one.text for one in summary.more if one.code == "chance"]
+    assert said == f"The same answer to everything would have {share} right."
+    assert summary.next.code == "second-system"
+    assert summary.next.text.endswith("without a model: --method majority or surface.")
+    assert "chance" not in {one.code for one in summarise(estimated(task)).more}
 
 
 def test_a_confusion_matrix_loses_no_answer() -> None:

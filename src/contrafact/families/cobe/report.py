@@ -71,6 +71,7 @@ _HOW = (
     "invalid responses and verdicts, and responses that are no answer, as failed; the other "
     "form leaves out what is invalid or left open."
 )
+_PART = f"A group of a few blocks speaks of these stories, not of its kind. {_HOW}"
 
 
 def prepare(items: pd.DataFrame) -> pd.DataFrame:
@@ -184,25 +185,26 @@ def _results(data: ChapterData) -> Section:
 
 
 def _read_by(data: ChapterData) -> Table | None:
-    """Return a table of who read the responses for verifiers; None if no verifier judged."""
+    """Return a table of whose reading decided verifiers' verdicts; None if no verifier judged."""
     names = [f"by_{name}" for name in READ_BY]
     if not set(names) <= set(data.items.columns):
         return None
     read = data.items.dropna(subset=names).groupby("system", sort=False)[names].sum()
     frame = read.loc[[name for name in data.systems if name in read.index]].astype(int)
     frame = frame.reset_index(names="system")
-    labels = ("Its grammar", "A reader", "Nobody")
+    labels = ("By its grammar", "By a reader", "Left open")
     columns = (
         Column("system", "System", "text"),
         *(
-            Column(name, label, "count", "Verdicts, by who read the response")
+            Column(name, label, "count", "The proof's verdicts, by whose reading decided")
             for name, label in zip(names, labels, strict=True)
         ),
     )
     caption = (
         "The proof decides what follows, from a drawn story's text or a written one's structure; "
         "what a response says is read by the grammar of the story's file, or by a language model "
-        "(--reader). What neither could read the proof leaves undecided: "
+        "(--reader). Left open is what neither reading decides, such as a link to what is no fact "
+        "of the story, or no cause in it: "
     )
     panel = data.items["judge"].astype(str).str.contains(" + ", regex=False).any()
     caption += (
@@ -210,7 +212,7 @@ def _read_by(data: ChapterData) -> Table | None:
         if panel
         else "valid figures leave it out, strict ones count it as failed."
     )
-    return Table("read_by", "Who read the responses", caption, columns, frame)
+    return Table("read_by", "What the proof decided", caption, columns, frame)
 
 
 def _criteria(data: ChapterData) -> Section:
@@ -222,28 +224,22 @@ def _criteria(data: ChapterData) -> Section:
         f"its number of responses. {_HOW}"
     )
     chart = measure_chart(data, "criteria", title, named, axis="Failed, %")
-    table = measure_table(data, "criteria", title, list(named), caption, counts=_framed(data))
+    counts = _framed(data)
+    table = measure_table(data, "criteria", title, [*named], caption, counts=counts, numbers=True)
     if table is not None:
-        columns, frame = [], table.frame.copy()
-        for column in table.columns:
-            columns.append(replace(column, group=_FAILED.get(column.group, column.group)))
-            measure, _, form = column.key.rpartition("_")
-            if measure in named and form != "corrected":
-                columns.append(Column(f"{measure}_of_{form}", "of", "count", columns[-1].group))
-                numbers = data.overall(measure, "strict" if form == "strict" else "valid")
-                frame[columns[-1].key] = frame["system"].map(numbers.set_index("system")["n"])
-        table = replace(table, columns=tuple(columns), frame=frame)
+        columns = (replace(one, group=_FAILED.get(one.group, one.group)) for one in table.columns)
+        table = replace(table, columns=tuple(columns))
     return Section("criteria", title, (chart, table), "Criteria")
 
 
 def _parts(data: ChapterData) -> Section:
     shown: list[Any] = []
     for scope, label in _SCOPES.items():
-        caption = _HOW
+        caption = _PART
         if scope == "failure_mode":
             caption = (
                 "Stories labelled with a failure mode, which they were written to probe; a story "
-                f"with several counts under each. {_HOW}"
+                f"with several counts under each. {_PART}"
             )
         key, title, measure = f"by_{scope}", f"Accuracy by {label}", {"accuracy": "Acc."}
         shown += [
@@ -332,32 +328,25 @@ def _readings(data: ChapterData) -> Iterator[dict[str, Any]]:
             yield line
 
 
-def _unread(rows: pd.DataFrame) -> int:
-    names = (f"{name}_invalid" for name in CRITERION_LABELS)
-    return sum(int(rows[name].notna().sum()) for name in names if name in rows)
-
-
-def _verdicts(rows: pd.DataFrame) -> int:
-    named = (rows[name] for name in CRITERION_LABELS if name in rows)
-    return sum(int(verdicts.notna().sum()) for verdicts in named) + _unread(rows)
-
-
-def _open(rows: pd.DataFrame) -> int:
-    return int((rows["was_judged"] & rows["correct"].isna()).sum())
+def _verdicts(rows: pd.DataFrame, *ends: str) -> int:
+    names = [f"{name}{end}" for name in CRITERION_LABELS for end in ends or ("", "_invalid")]
+    return int(rows.filter(items=names).notna().to_numpy().sum())
 
 
 def _errors(data: ChapterData) -> Section:
     invalid = invalid_table(
         data,
         "Invalid responses and verdicts",
-        "A verdict is valid if a model replies T or F, read from the next token's probabilities "
-        "where the provider gives them, or a verifier decides. A response's correctness is left "
-        "open where it is invalid itself, or no criterion failed and a verdict is invalid; the "
-        "strict form counts it as wrong.",
+        "A verdict is left open where a model replies neither T nor F (read from the next token's "
+        "probabilities where the provider gives them), a verifier does not decide, or a panel has "
+        "no majority. A response is left open where no criterion failed and a verdict is open; "
+        "the strict form counts it as wrong.",
         {
-            Column("verdicts", "Asked for", "count", "Verdicts"): _verdicts,
-            Column("verdicts_invalid", "Invalid", "count", "Verdicts"): _unread,
-            Column("open", "Left open", "count", "Responses' correctness"): _open,
+            Column("verdicts", "Verdicts asked for", "count"): _verdicts,
+            Column("verdicts_invalid", "Verdicts left open", "count"): lambda rows: _verdicts(
+                rows, "_invalid"
+            ),
+            Column("open", "Responses left open", "count"): SPEC.left_open,
         },
     )
     return Section("errors", invalid.title, (invalid, reason_table(data)))

@@ -158,22 +158,11 @@ def _errors(data: ChapterData) -> Section:
         "say where to look: read the outputs before quoting them. Trivial consequences and "
         "financially unrealistic, where shown, are the judge's."
     )
-    classes = measure_table(data, "errors", "Error classes", ERROR_CLASSES, caption, notes=False)
+    classes = measure_table(
+        data, "errors", "Error classes", ERROR_CLASSES, caption, notes=False, numbers=True
+    )
     if classes is not None:
-        numbers = {
-            f"{name}_of": classes.frame["system"].map(
-                data.overall(name).set_index("system")["n"].astype(int)
-            )
-            for name in ERROR_CLASSES
-        }
-        columns = tuple(
-            one
-            for column in classes.columns
-            for one in (column, Column(f"{column.key}_of", "of", "count", column.group))
-            if one is column or one.key in numbers
-        )
-        frame = classes.frame.drop(columns="source").assign(**numbers)
-        classes = replace(classes, frame=frame, columns=columns)
+        classes = replace(classes, frame=classes.frame.drop(columns="source"))
     chart = measure_chart(data, "errors", "Error classes", _CLASS_LABELS)
     shown = (_invalid(data), reason_table(data), chart, classes)
     return Section("errors", "Errors and invalid outputs", shown)

@@ -223,8 +223,8 @@ def risk_against_opportunity(data: ChapterData) -> Section:
     frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
     caption = (
         "Risk minus opportunity, in percentage points, on the same headlines, with intervals of "
-        "single differences, not adjusted for their number. The sides' own figures are in the "
-        "table of results."
+        "single differences, not adjusted for their number. Where all was judged alike, they come "
+        "from those of the two sides, which the table of results has."
     )
     key, title = "risk_vs_opportunity", "Risk minus opportunity"
     table = finished_table(key, title, caption, columns, frame, notes_on(data, *SHORT_NAMES))

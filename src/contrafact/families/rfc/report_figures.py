@@ -363,7 +363,7 @@ def confusion(task: TaskName, data: ChapterData) -> Section:
         systems,
         ["no label" if name == "invalid" else name for name in answers],
         [
-            Panel.of_columns(f"gold: {gold}", part.reindex(systems), answers)
+            Panel.of_columns(f"Gold {gold}, answered:", part.reindex(systems), answers)
             for gold, part in by_gold
         ],
     )

@@ -370,9 +370,12 @@
       const { index } = this;
       const row = this.rows[place];
       const said = index.state[row] === 1 ? valueOf(index.why, row) : valueOf(index.answer, row);
-      const opened = index.flags.some((flag) => flag.codes[row] === 2)
-        && (valueOf(index.said, row) || "").split("\n").filter((line) => line.includes(": left open, "))
-          .map((line) => line.split(": left open, ").reverse().join(" · "))[0];
+      const open = index.flags.filter((flag) => flag.codes[row] === 2).map((flag) => flag.label);
+      // Of the criteria that count as open: a panel may have decided what one of its judges left open.
+      const [opened] = (valueOf(index.said, row) || "").split("\n")
+        .map((line) => line.split(": left open, "))
+        .filter(([who, why]) => why && open.some((label) => `${who}, `.includes(`${label}, `)))
+        .map(([who, why]) => `${why.length > WHY_LENGTH ? `${why.slice(0, WHY_LENGTH)}…` : why} · ${who}`);
       const text = [said, opened, valueOf(index.text, row)].filter(Boolean).join(" · ");
       const several = index.systems.length > 1 ? ` · ${index.systems[index.system[row]]}` : "";
       const signs = index.flags.map((flag) => ({ 1: "✓", 0: "✗", 2: "?" })[flag.codes[row]] || "·").join("");
@@ -390,6 +393,14 @@
       return made;
     }
 
+    /** What names a row: where it belongs, and what one filters it by. */
+    named(row) {
+      const where = valueOf(this.index.where, row);
+      return [where, ...this.index.filters
+        .filter((one) => valueOf(one, row) !== null && !where.includes(valueOf(one, row)))
+        .map((one) => `${one.label}: ${valueOf(one, row)}`)];
+    }
+
     show() {
       const { index } = this;
       const row = this.rows[this.active];
@@ -399,10 +410,7 @@
       }
       const [before, text] = [valueOf(index.before, row), valueOf(index.text, row)];
       const answers = index.answer.values.length > 0;
-      const where = valueOf(index.where, row);
-      const told = index.filters.filter((one) => valueOf(one, row) !== null && !where.includes(valueOf(one, row)))
-        .map((one) => `${one.label}: ${valueOf(one, row)}`);
-      const head = el("div", { class: "head" }, el("p", { class: "where" }, shown([where, ...told].join(" · "))));
+      const head = el("div", { class: "head" }, el("p", { class: "where" }, shown(this.named(row).join(" · "))));
       if (answers && text !== null) head.append(...marked(before, text, index.diff));
       else if (before !== null) head.append(el("p", { class: "headline text" }, shown(before)));
       const facts = index.facts.filter((one) => valueOf(one, row) !== null);
@@ -419,10 +427,11 @@
         if (found !== undefined) rows.push(found);
       }
       this.detail.replaceChildren(head, facts.length ? list : "",
-        el("div", { class: "pair" }, ...rows.map((one) => this.card(one, before, answers))));
+        el("div", { class: "pair" }, ...rows.map((one) => this.card(one, before, answers, row))));
     }
 
-    card(row, before, answers) {
+    /** An output, with what tells it from the one whose head stands above: its side, its text. */
+    card(row, before, answers, chosen) {
       const { index } = this;
       const text = answers ? valueOf(index.answer, row) : valueOf(index.text, row);
       const state = index.state[row];
@@ -441,6 +450,10 @@
           chip(null, `${one.label} ${one.values[row].toLocaleString("en", { maximumFractionDigits: 3 })}`);
       const made = el("article", { class: "side", "aria-label": index.systems[index.system[row]] },
         el("p", { class: "which" }, shown(index.systems[index.system[row]])));
+      const other = this.named(row).filter((name) => !this.named(chosen).includes(name));
+      if (other.length) made.append(el("p", { class: "reasons" }, shown(other.join(" · "))));
+      if (answers && index.text.codes[row] !== index.text.codes[chosen])
+        made.append(...marked(before, valueOf(index.text, row) || "", index.diff));
       if (text === null || state === 1)
         made.append(el("p", { class: "invalid" }, "Invalid: ", shown(valueOf(index.why, row) || "no reason kept")));
       else if (answers) made.append(el("p", { class: "edit text" }, shown(text)));

@@ -74,7 +74,7 @@ def test_an_exam_of_pairs_says_which_criteria_are_short(quick_contrafact):
 def test_what_is_promised_is_reached_and_no_less_would_do(n, rate):
     assumed = min(rate, 0.95)
     said = what_corrects(n, rate)
-    items = re.search(r"an exam with ([\d,]+) items of either verdict", said)
+    items = re.search(r"an exam with ([\d,]+) items of each verdict", said)
     labels = re.search(r"people's labels of ([\d,]+) of them", said)
 
     def number(found):
@@ -88,26 +88,28 @@ def test_what_is_promised_is_reached_and_no_less_would_do(n, rate):
         few = number(labels)
         assert planned_half_width(n, labels=few, rate=assumed) <= 0.05
         assert planned_half_width(n, labels=few - 1, rate=assumed) > 0.05
-    assert ("±5 points take" in said) == (planned_half_width(n, labels=n, rate=assumed) > 0.05)
+    assert ("for ±5 points, let" in said) == (planned_half_width(n, labels=n, rate=assumed) > 0.05)
     assert ("plans go no nearer" in said) == (rate == 1.0)
-    assert f"at a rate of {assumed:.0%} and a judge right in 90%" in said
+    assert f"a rate of {assumed:.0%}, and a judge with a sensitivity and specificity of 90%" in said
 
 
 def test_where_nothing_can_correct_a_rate_it_says_what_would_be_enough():
     said = what_corrects(36, 34 / 36)
-    assert said.startswith("A rate of 36 outputs is corrected for the judge's errors by no exam, ")
-    assert "people's labels of all take the judge's errors away, but not chance" in said
-    enough = int(re.search(r"±5 points take labels of (\d+) outputs", said)[1])
-    assert "±5 points take" not in what_corrects(enough, 34 / 36)
-    assert "±5 points take" in what_corrects(enough - 1, 34 / 36)
-    assert "any exam to ±9 at best" in what_corrects(150)
+    assert said.startswith(
+        "With 36 outputs, no exam can correct a rate for the judge's errors: 100"
+    )
+    assert "Labels of all outputs remove these errors, but not chance" in said
+    enough = int(re.search(r"for ±5 points, let people label (\d+) outputs", said)[1])
+    assert "for ±5 points, let" not in what_corrects(enough, 34 / 36)
+    assert "for ±5 points, let" in what_corrects(enough - 1, 34 / 36)
+    assert "an exam corrects a rate to within ±9 points at best" in what_corrects(150)
 
 
 def test_estimates_of_runs_and_exams_say_it(quick_contrafact):
     told = quick_contrafact("run", "cobe", *MODEL, "--limit", "12", "--estimate", code=0).stdout
-    assert "A rate of 36 outputs is corrected for the judge's" in " ".join(told.split())
+    assert "With 36 outputs, no exam can correct a rate for the judge's" in " ".join(told.split())
     told = quick_contrafact("run", "finforce", *MODEL, "--limit", "8", "--estimate", code=0).stdout
-    assert "A rate of 16 outputs is corrected for the judge's" in " ".join(told.split())
+    assert "With 16 outputs, no exam can correct a rate for the judge's" in " ".join(told.split())
     plain = quick_contrafact("run", "cobe", *MODEL[:2], "--estimate", code=0).stdout
     assert "corrects" not in plain, "nobody judges"
     exam = ("exam", *MODEL[2:], "--family", "finforce", "--estimate")

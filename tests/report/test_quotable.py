@@ -209,7 +209,7 @@ class TestNextStep:
         assert summary.next.code == "label" and "exam" not in summary.next.text
         assert "draws 100 of each system (--n), or all if there are fewer" in summary.next.text
         said = {one.code: one.text for one in summary.more}["correctable"]
-        assert said.startswith("A rate of 80 outputs is corrected for the judge's errors")
+        assert said.startswith("With 80 outputs, no exam can correct a rate for the judge's errors")
         assert "rate of 95%" in said and "plans go no nearer to 0% or 100%" in said
 
     @pytest.mark.parametrize("size", [10, 200])
@@ -228,7 +228,7 @@ class TestNextStep:
         summary = summarise(data)
         assert summary.next.code == "label"
         (said,) = [one.text for one in summary.more if one.code == "correctable"]
-        assert "by no exam, which takes 100; people's labels of all take the judge's" in said
+        assert "no exam can correct a rate for the judge's errors: 100 are needed" in said
         (text,) = [one.text for one in warnings(data) if one.code == "not-corrected"]
         assert "below 100 judged items, as here" in text and "may change this" not in text
         assert ("exam needs 25 items" in text) == (size == 10)

@@ -66,8 +66,8 @@ _NO_CORRECTION = {"by": "", "rests_on": "", "speaks_of": ""}
 _HALF = 0.05
 _MOST_ITEMS, _A_RUN = 5_000, 400
 _EXPECTED = (
-    "expected of independent outputs at a rate of {:.0%} and a judge right in {:.0%} of what "
-    "should pass and fail"
+    "expected for independent outputs, a rate of {:.0%}, and a judge with a sensitivity and "
+    "specificity of {:.0%}"
 )
 
 
@@ -83,21 +83,22 @@ def what_corrects(n: int, rate: float = ASSUMED[0]) -> str:
     labels = next((m for m in range(1, n + 1) if half(labels=m) <= _HALF), 0)
     ways = []
     if items:
-        ways.append(f"an exam with {items:,} items of either verdict (exam --estimate tells)")
+        ways.append(f"an exam with {items:,} items of each verdict (exam --estimate tells)")
     if labels:
         ways.append(f"people's labels of {labels:,} of them")
     assumed = _EXPECTED.format(rate, ASSUMED[1])
     assumed += "; plans go no nearer to 0% or 100%" * (rate != judged)
-    of = f"A rate of {n:,} outputs is corrected for the judge's errors"
     if ways:
-        return f"{of} to ±5 points by {' or by '.join(ways)} ({assumed})"
+        of = f"A rate of {n:,} outputs can be corrected for the judge's errors to within ±5 points"
+        return f"{of} with {' or with '.join(ways)} ({assumed})"
     enough = next(m for m in count(n) if planned_half_width(m, labels=m, rate=rate) <= _HALF)
-    more = f"; ±5 points take labels of {enough:,} outputs ({assumed})"
+    more = f"for ±5 points, let people label {enough:,} outputs ({assumed})"
     if n < MIN_ITEMS:
-        labels_of_all = "people's labels of all take the judge's errors away, but not chance"
-        return f"{of} by no exam, which takes {MIN_ITEMS}; {labels_of_all}{more}"
+        no = f"With {n:,} outputs, no exam can correct a rate for the judge's errors: {MIN_ITEMS}"
+        return f"{no} are needed. Labels of all outputs remove these errors, but not chance; {more}"
     largest, labelled = 100 * half(exam=(math.inf, math.inf)), 100 * half(labels=n)
-    return f"{of} by any exam to ±{largest:.0f} at best, by labels of all to ±{labelled:.0f}{more}"
+    best = f"With {n:,} outputs, an exam corrects a rate to within ±{largest:.0f} points at best"
+    return f"{best}, and labels of all outputs to within ±{labelled:.0f}; {more}"
 
 
 def exam_gives(items: Sequence[ExamItem], criteria: Collection[str]) -> tuple[list[str], list[str]]:

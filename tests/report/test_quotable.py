@@ -209,7 +209,7 @@ class TestNextStep:
         assert summary.next.code == "label" and "exam" not in summary.next.text
         assert "draws 100 of each system (--n), or all if there are fewer" in summary.next.text
         said = {one.code: one.text for one in summary.more}["correctable"]
-        assert said.startswith("With 80 outputs, no exam can correct a rate for the judge's errors")
+        assert said.startswith("A rate of 80 outputs can be corrected for the judge's errors to")
         assert "rate of 95%" in said and "plans go no nearer to 0% or 100%" in said
 
     @pytest.mark.parametrize("size", [10, 200])

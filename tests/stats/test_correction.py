@@ -96,7 +96,7 @@ def test_clusters_widen_the_interval():
         (ExamRate(90, 100), ExamRate(90, 100), 99, "few-items"),
         (ExamRate(0, 0), ExamRate(90, 100), 500, "no-exam-items"),
         (ExamRate(9, 9), ExamRate(5, 5), 16, "few-items-and-exam-items"),
-        (ExamRate(0, 0), ExamRate(90, 100), 16, "few-items-and-exam-items"),
+        (ExamRate(0, 0), ExamRate(90, 100), 16, "no-exam-items"),
     ],
 )
 def test_outside_the_tested_regimes_it_says_that_it_does_not_know(se, sp, n, code):

@@ -10,7 +10,6 @@ import typer
 from contrafact.console import rich_console, show_frame
 from contrafact.errors import InputError
 from contrafact.family import task_named
-from contrafact.family.display import format_number
 from contrafact.files.atomic import write_text
 
 if TYPE_CHECKING:
@@ -122,6 +121,8 @@ def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str
 
 
 def _cell(row: dict[str, Any] | None, shown: "TerminalColumn") -> tuple[str, str]:
+    from contrafact.family.display import format_number
+
     if row is None or row["estimate"] is None:
         return "–", ""
 

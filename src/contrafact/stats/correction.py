@@ -299,16 +299,16 @@ def ppi_share(
 
 
 def _unusable(n: int, sensitivity: ExamRate, specificity: ExamRate) -> Reason | None:
-    total = sensitivity.rate + specificity.rate  # NaN without items of one verdict
+    examined, total = min(sensitivity.n, specificity.n), sensitivity.rate + specificity.rate
+    if examined == 0:
+        return NO_EXAM_ITEMS
     if total <= 1.0:
         return UNINFORMATIVE.filled(total=total)
     if total - 1.0 < MIN_YOUDEN:
         return BARELY_INFORMATIVE.filled(total=total)
-    examined = min(sensitivity.n, specificity.n)
     if n < MIN_ITEMS:
         return FEW_ITEMS if examined >= MIN_EXAM else FEW_OF_BOTH
-    few = FEW_EXAM_ITEMS if examined else NO_EXAM_ITEMS
-    return few if examined < MIN_EXAM else None
+    return FEW_EXAM_ITEMS if examined < MIN_EXAM else None
 
 
 def _estimate(raw: float, sensitivity: ExamRate, specificity: ExamRate) -> float:

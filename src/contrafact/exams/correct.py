@@ -92,7 +92,7 @@ def what_corrects(n: int, rate: float = ASSUMED[0]) -> str:
         of = f"A rate of {n:,} outputs can be corrected for the judge's errors to within ±5 points"
         return f"{of} with {' or with '.join(ways)} ({assumed})"
     enough = next(m for m in count(n) if planned_half_width(m, labels=m, rate=rate) <= _HALF)
-    more = f"for ±5 points, let people label {enough:,} outputs ({assumed})"
+    more = f"for ±5 points, let people label {enough:,} outputs of as many inputs ({assumed})"
     if n < MIN_ITEMS:
         no = f"With {n:,} outputs, no exam can correct a rate for the judge's errors: {MIN_ITEMS}"
         return f"{no} are needed. Labels of all outputs remove these errors, but not chance; {more}"

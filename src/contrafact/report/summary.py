@@ -428,7 +428,7 @@ def _powerless(finding: _Finding) -> Iterator[Reason]:
         holm *= strictest != least
         by = "by that adjustment " * bool(holm)
         so = by * (2.0 ** (1 - most) <= _SIGNIFICANT)
-        needed = f"{by}at least {math.ceil(1 + math.log2(number / _SIGNIFICANT))} {spec.clusters}"
+        needed = f"{math.ceil(1 + math.log2(number / _SIGNIFICANT))} such {spec.clusters}"
         yield sentence("more", "powerless", differ=differ, least=least + holm, so=so, needed=needed)
 
 

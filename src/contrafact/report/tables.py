@@ -87,7 +87,8 @@ def judge_table(data: ChapterData) -> Table | None:
         "Sensitivity is the share of what should pass that the judge passes, specificity the "
         "share of what should fail that it fails, on items whose verdict is known. Small figures "
         "are 95% intervals (Wilson), in which items of one event or story count less than others; "
-        f"none from fewer than {MIN_CLUSTERS} events or stories. Rates that this corrects stand "
+        f"none from fewer than {MIN_CLUSTERS} events or stories. An exam without any error cannot "
+        "tell the judge from a perfect one. Rates that this corrects stand "
         "beside the raw ones in the table of results."
     )
     columns = (Column("criterion", "Criterion", "text"), *_OF_EXAMS)

@@ -169,16 +169,27 @@ def open_page(chromium):
         assert {urlsplit(url).hostname for url in asked} <= {"127.0.0.1", None}
 
 
+def first_found(page, words):
+    """Return the link of the first thing that the site finds, its script and index being there."""
+    page.keyboard.press("s")
+    page.locator(".md-search__input").fill(words)  # at once: half a word finds others
+    first = page.locator(".md-search-result__item a").first
+    page.wait_for_timeout(1500)
+    if not first.count():  # it was typed before the index was there
+        page.locator(".md-search__input").press("Space")
+        first.wait_for(state="attached", timeout=120_000)
+    return first
+
+
 @pytest.mark.parametrize("word", ["judge", "resume", "cost"])
 def test_search_finds(word, served, open_page):
     page = open_page(served)
-    page.keyboard.press("s")
-    page.keyboard.type(word)
-    found = page.locator(".md-search-result__item")
-    found.first.wait_for()
-    assert word in found.first.inner_text().lower()
+    first_found(page, word)
+    found = page.locator(".md-search-result__item").first
+    found.wait_for()
+    assert word in found.inner_text().lower()
     with page.expect_navigation():
-        found.first.locator("a").first.click()
+        found.locator("a").first.click()
     assert word in page.locator("article").inner_text().lower()
 
 
@@ -214,13 +225,7 @@ def test_the_search_begins_with_the_page_that_answers(served, open_page):
     found = {}
     for asked in FIRST:
         page.goto(served)
-        page.keyboard.press("s")
-        page.locator(".md-search__input").fill(asked)  # at once: half a word finds others
-        first = page.locator(".md-search-result__item a").first
-        page.wait_for_timeout(1500)
-        if not first.count():  # it was typed before the index was there
-            page.locator(".md-search__input").press("Space")
-            first.wait_for(state="attached")
+        first = first_found(page, asked)
         found[asked] = urlsplit(first.get_attribute("href").removeprefix(served)).path.strip("/")
     assert found == FIRST
 

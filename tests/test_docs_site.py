@@ -196,7 +196,7 @@ def test_search_finds(word, served, open_page):
 FIRST = {
     "which method": "faq",
     "judge sensitivity": "exam",
-    "how good is my judge": "exam",
+    "how good is my judge": "tutorials/judges-keeper",
     "max tokens": "models",
     "ray cluster": "bulk",
     "excel": "data",

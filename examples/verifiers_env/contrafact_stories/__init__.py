@@ -36,7 +36,6 @@ class StoriesConfig(vf.TasksetConfig):
     words: tuple[int, int] = Difficulty().words
     connectors: tuple[int, int] = Difficulty().connectors
     phrasings: str = Difficulty().phrasings
-    places: int = Difficulty().places
     suppositions: tuple[int, int] = Difficulty().suppositions
     cause_told: bool | None = Difficulty().cause_told
     traps: tuple[str, ...] = Difficulty().traps

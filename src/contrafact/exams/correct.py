@@ -87,15 +87,16 @@ def what_corrects(n: int, rate: float = ASSUMED[0]) -> str:
     if labels:
         ways.append(f"people's labels of {labels:,} of them")
     assumed = _EXPECTED.format(rate, ASSUMED[1])
-    assumed += "; plans go no nearer to 0% or 100%" * (rate != judged)
+    assumed += "; no rate nearer to 0% or 100% is assumed" * (rate != judged)
     if ways:
         of = f"A rate of {n:,} outputs can be corrected for the judge's errors to within ±5 points"
         return f"{of} with {' or with '.join(ways)} ({assumed})"
     enough = next(m for m in count(n) if planned_half_width(m, labels=m, rate=rate) <= _HALF)
-    more = f"for ±5 points, let people label {enough:,} outputs of as many inputs ({assumed})"
+    more = f"for ±5 points, let people label {enough:,} outputs, each of another input ({assumed})"
     if n < MIN_ITEMS:
         no = f"With {n:,} outputs, no exam can correct a rate for the judge's errors: {MIN_ITEMS}"
-        return f"{no} are needed. Labels of all outputs remove these errors, but not chance; {more}"
+        labels_of_all = "Labels of all outputs remove these errors, but not sampling error"
+        return f"{no} are needed. {labels_of_all}; {more}"
     largest, labelled = 100 * half(exam=(math.inf, math.inf)), 100 * half(labels=n)
     best = f"With {n:,} outputs, an exam corrects a rate to within ±{largest:.0f} points at best"
     return f"{best}, and labels of all outputs to within ±{labelled:.0f}; {more}"

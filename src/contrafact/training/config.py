@@ -19,7 +19,9 @@ from contrafact.models.gguf import SMOLLM2, is_pathlike, plain_name, shipped_ada
 
 __all__ = [
     "ALL_LINEAR",
+    "Dpo",
     "EditConfig",
+    "Learning",
     "Lora",
     "ModelConfig",
     "Passes",
@@ -80,7 +82,7 @@ class Learning(ConfigPart):
 
 
 class Passes(Learning):
-    """Settings of a stage that goes over its data until the loss no longer falls (trl)."""
+    """Settings of a stage that goes over its data until the loss no longer falls."""
 
     epochs: float = Field(default=1.0, gt=0, description="Passes over the data.")
     patience: int = Field(

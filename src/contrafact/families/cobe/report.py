@@ -202,9 +202,9 @@ def _read_by(data: ChapterData) -> Table | None:
     )
     caption = (
         "The proof decides what follows, from a drawn story's text or a written one's structure; "
-        "what a response says is read by the grammar of a drawn story's file, or by a language "
-        "model (--reader), and to a written story always so. Left open is what the reading does "
-        "not decide, such as a link to what is no fact of the story, or no cause in it: "
+        "a language model (--reader) reads what a response says, or for a drawn story the grammar "
+        "of its file. Left open is what the reading does not decide, such as a link to what is no "
+        "fact of the story, or no cause in it: "
     )
     panel = data.items["judge"].astype(str).str.contains(" + ", regex=False).any()
     caption += (

@@ -192,7 +192,7 @@ def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
     if found is None:
         raise InputError(
             f"the manipulation is missing (found: {columns_found(row)})",
-            hint="name it in the column 'manipulation', or pass --columns manipulation=NAME",
+            hint="name its column 'manipulation', or map it where the command has --columns",
         )
     manipulation = manipulation_named(found)
     if manipulation is None:

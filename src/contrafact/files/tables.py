@@ -190,7 +190,7 @@ def read_rows(
 def require_tables(*paths: str | Path | None) -> None:
     """Raise an `InputError` if a table does not exist, before heavy imports.
 
-    A path without a table's suffix may name a data set, and is not checked.
+    A path without a table's suffix may name a dataset, and is not checked.
     """
     for path in paths:
         file = Path() if path is None else table_file(path)

@@ -25,7 +25,7 @@ reports its failure). The columns, in this order:
 ``p_numerical``, ``p_flipping``, ``p_sentiment``, ``p_causal``
                  diagnose: the same for each manipulation against the other three
 ``rationale``    the reasons the model gave, or None
-``original``     the paragraph as published; None where the data set has no originals
+``original``     the paragraph as published; None where the dataset has no originals
 ``rewritten``    the manipulated paragraph
 ``shown``        detect: the paragraph the model saw; diagnose: None (it saw both)
 ``reply``        the model's last reply, unchanged; None under a baseline

@@ -6,7 +6,7 @@ depart from their originals. `leakage` measures whether that departure gives a l
 RFC-BENCH claims in appendix L that its rewrites carry no cheap cues, and shows distributions. Here
 a classifier tests the claim: for each kind of artefact, a logistic regression is fitted on some
 articles and judged on others. It must tell from a text alone whether it is an original or a
-rewrite; on a good data set its AUROC is 0.5.
+rewrite; on a good dataset its AUROC is 0.5.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""majority: always the label that is most frequent in the data set.
+"""majority: always the label that is most frequent in the dataset.
 
 If several labels are equally frequent, it gives the first in the label space. In detection, which
 shows both members of every pair, it therefore always says ``true``: half of its answers are right,

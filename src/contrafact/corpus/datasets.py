@@ -141,6 +141,9 @@ def data_source(given: str | Path) -> DataSource:
         return fetch_table(hub_address(text))
     name, _, split = text.partition(":")
     known = datasets().get(name.strip().lower().replace("/", "-"))
+    if known is None and re.fullmatch(r"[\w/:-]+", text) and text != "-" and not Path(text).exists():
+        hint = f"name a file, or a dataset: {', '.join(datasets())}"
+        raise InputError("no such file or dataset", file=text, hint=hint)
     if known is None or table_file(text).is_file():
         return DataSource(Path(given))
     if known.source == "hub":

@@ -35,7 +35,7 @@ def list_datasets() -> None:
     rows = []
     for dataset in datasets().values():
         state = "fetched" if is_fetched(dataset) else "not fetched"
-        state = {"file": "by file", "package": "comes along"}.get(dataset.source, state)
+        state = {"file": "by file", "package": "bundled"}.get(dataset.source, state)
         rows.append((dataset.name, state, dataset.title, dataset.page or ""))
     show_table("Published datasets", ("name", "state", "what", "page"), rows)
 

@@ -1,4 +1,4 @@
-"""The written stories that come along: they prove themselves, and held-out answers are encoded."""
+"""The written stories of the package: they prove themselves, and held-out answers are encoded."""
 
 import base64
 import json

@@ -197,7 +197,7 @@ WRONG = {
     "cobe synth --n 5 --out folder --graph nosuch": "folder: is a folder",
     "cobe prove": "Missing argument 'FILE'",
     "cobe prove nosuch.jsonl": "nosuch.jsonl: no such file",
-    "cobe prove cobe-writen": "cobe-writen: no such file or dataset; name a file, or a dataset: fin-",
+    "cobe prove cobe-writen": "cobe-writen: no such file or dataset; name a file, or a dataset",
     "cobe prove folder": "folder: is a folder",
     "cobe leak": "Missing argument 'FILE'",
     "cobe leak nosuch.jsonl": "nosuch.jsonl: no such file",

@@ -105,6 +105,16 @@ def test_where_nothing_can_correct_a_rate_it_says_what_would_be_enough():
     assert "an exam corrects a rate to within ±9 points at best" in what_corrects(150)
 
 
+@pytest.mark.parametrize(
+    ("command", "calls"),
+    [(("exam", "--family", "cobe", "--n", "8"), 0), (("run", "cobe", *MODEL[:2]), 36)],
+)
+def test_an_estimate_counts_no_calls_to_a_verifier(quick_contrafact, command, calls):
+    told = quick_contrafact(*command, "--judge", "proof", "--estimate", code=0).stdout
+    assert not re.search("^verifier", told, re.MULTILINE)
+    assert f"\n{calls} calls, 0 of them paid" in told
+
+
 def test_estimates_of_runs_and_exams_say_it(quick_contrafact):
     told = quick_contrafact("run", "cobe", *MODEL, "--limit", "12", "--estimate", code=0).stdout
     assert "With 36 outputs, no exam can correct a rate for the judge's" in " ".join(told.split())

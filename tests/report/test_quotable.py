@@ -163,6 +163,25 @@ class TestFirstSentence:
         assert f"{FEW} by 'default'; {ZERO} by 'stated', which says what is judged." in text
         assert said("a") == [], "a template that one uses in addition is no other prompt"
 
+    @pytest.mark.parametrize(("pack", "told"), [("default", []), ("stated", ["'stated'"])])
+    def test_prompts_of_another_pack_are_named_though_all_systems_got_them(
+        self, made: Any, pack: str, told: list[str]
+    ) -> None:
+        run = RunFacts(name="r", systems=(FEW, ZERO), prompt_pack=pack, templates={"t": "a"})
+        meta = ReportMeta(runs=(run,), created="2026-11-20T10:10:00Z")
+        data = chapter_data(TaskRuns("finforce", made(), meta), Options(resamples=20))
+        (*said,) = [one.text for one in summarise(data).more if one.code == "pack"]
+        assert said == [f"The prompts are those of the pack {one}, which says what is judged."
+                        for one in told]  # fmt: skip
+
+    def test_no_answers_are_counted_with_their_own_reasons(self, made: Any, opened: Any) -> None:
+        items = made()
+        items.loc[[0, 2], "degenerate"] = "breaks off in mid-sentence"
+        items.loc[1, "degenerate"] = "declines to answer"
+        summary, _ = opened(items)
+        (said,) = [one.text for one in summary.more if one.code == "losses"]
+        assert "3 are no answer (breaks off in mid-sentence; declines to answer)" in said
+
     def test_bundled_samples_are_named_in_title_and_sentence(self, made: Any, study: Any) -> None:
         meta = study.make_meta(bundled=True, systems=(FEW, ZERO))
         chapter = make_chapter(TaskRuns("finforce", made(), meta), Options(resamples=50))
@@ -209,8 +228,10 @@ class TestNextStep:
         assert summary.next.code == "label" and "exam" not in summary.next.text
         assert "draws 100 of each system (--n), or all if there are fewer" in summary.next.text
         said = {one.code: one.text for one in summary.more}["correctable"]
-        assert said.startswith("A rate of 80 outputs can be corrected for the judge's errors to")
-        assert "rate of 95%" in said and "no rate nearer to 0% or 100% is assumed" in said
+        said, can = said.split(". ", 1)
+        assert re.match(r"The judge passes \d+\.\d% of the outputs of north/large · .* on ", said)
+        assert can.startswith("A rate of 80 outputs can be corrected for the judge's errors to")
+        assert "rate of 95%" in can and "no rate nearer to 0% or 100% is assumed" in can
 
     @pytest.mark.parametrize("size", [10, 200])
     def test_an_exam_that_corrects_nothing_takes_no_advice_away(

@@ -15,7 +15,7 @@ from contrafact.family.report import ReportSpec
 from contrafact.family.run_facts import Cost, RunFacts
 from contrafact.report import estimates
 from contrafact.report.summary import with_interval
-from contrafact.report.words import run_facts, sentences
+from contrafact.report.words import judge_options, run_facts, sentences
 from contrafact.stats import correction
 from contrafact.stats.intervals import cluster_bootstrap
 
@@ -77,6 +77,13 @@ def test_a_verifier_is_free_without_the_reader_that_it_asks() -> None:
     told = dict(run_facts(RunFacts(name="r", costs=tuple(costs)), spec))["Cost"]
     free = "ollama/llama3:8b and verifier/proof ran on this machine, for nothing"
     assert told == f"price unknown of near/reader; {free}"
+
+
+def test_a_judge_that_reads_is_named_with_its_reader_on_a_command_line() -> None:
+    """The reader decides which exam is drawn, and is examined with the verifier."""
+    panel = "verifier/proof:near/reader + near/a model"
+    options = "--judge verifier/proof --judge 'near/a model' --reader near/reader"
+    assert judge_options(panel) == options
 
 
 def test_every_sentence_is_chosen_somewhere_by_its_code() -> None:

@@ -155,14 +155,13 @@ def run_and_report(config: RunConfig) -> None:
 
 def show_dry_run(prepared: "Prepared") -> None:
     """Open the models of a prepared run, and print what would be run."""
-    from contrafact.judges.verifier import is_verifier
     from contrafact.runs.execute import check_models
 
     check_models(prepared)
     models = ", ".join(prepared.settings.models) or "no model"
     methods = ", ".join((*prepared.methods, *prepared.baselines))
     estimated, data = prepared.estimate(tokens=False), prepared.manifest.data
-    calls = sum(row.calls for row in estimated if not is_verifier(row.model))
+    calls = sum(row.calls for row in estimated)
     typer.echo(
         f"{prepared.settings.task}: {prepared.samples:,} samples of {data.source or data.name}, "
         f"{methods} with {models}: about {calls:,} calls"

@@ -141,7 +141,7 @@ def data_source(given: str | Path) -> DataSource:
         return fetch_table(hub_address(text))
     name, _, split = text.partition(":")
     known = datasets().get(name.strip().lower().replace("/", "-"))
-    if known is None and re.fullmatch(r"[\w/:-]+", text) and text != "-" and not Path(text).exists():
+    if known is None and re.fullmatch(r"[\w/:-]*\w", text) and not Path(text).exists():
         hint = f"name a file, or a dataset: {', '.join(datasets())}"
         raise InputError("no such file or dataset", file=text, hint=hint)
     if known is None or table_file(text).is_file():

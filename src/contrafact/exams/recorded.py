@@ -91,7 +91,5 @@ def _percent(row: Mapping[Any, Any], name: str) -> str:
     value, low, high = (row.get(key) for key in (name, "low", "high"))
     if value is None or math.isnan(value):
         return "–"
-    bounds = (
-        "" if low is None or high is None or low != low else f" ({100 * low:.1f}–{100 * high:.1f})"
-    )
+    bounds = "" if low is None or low != low else f" ({100 * low:.1f}–{100 * high:.1f})"
     return f"{100 * value:.1f}{bounds}"

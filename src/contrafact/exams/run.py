@@ -26,6 +26,7 @@ from contrafact.family.settings import TaskOptions, check_verifiers, judge_names
 from contrafact.family.verifier import reader_estimates
 from contrafact.files.journal import Journal
 from contrafact.files.tables import write_frame
+from contrafact.judges.verifier import is_verifier
 from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import (
     CallEstimate,
@@ -89,7 +90,7 @@ class PreparedExam:
             asked = list({q.key: q for q in self.questions if q.judge == judge}.values())
             some = sampled(asked)
             found += judge_estimates(
-                [judge],
+                [judge] * (not is_verifier(judge)),
                 [q.prompt for q in some],
                 len(asked) / max(1, len(some)),
                 reply_tokens=_VERDICTS_TOKENS if self.examiner.together else _VERDICT_TOKENS,

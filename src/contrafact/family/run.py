@@ -22,7 +22,7 @@ from contrafact.family.outputs import OutputRow, RecordedOutputs, RecordedRow
 from contrafact.family.settings import SHOTS, UNDER, RunSettings, conditioned
 from contrafact.family.verifier import reader_estimates
 from contrafact.files.tables import table_file
-from contrafact.judges.verifier import JUDGING, Subject
+from contrafact.judges.verifier import JUDGING, Subject, is_verifier
 from contrafact.models.asking import answered_calls
 from contrafact.models.estimate import (
     CallEstimate,
@@ -317,9 +317,8 @@ class Prepared:
         if outputs and self.judging is not None:
             prompts = [one for unit in sample for one in run.judge_prompts(self.judging, unit)]
             length = run.judge_reply_tokens
-            rows += judge_estimates(
-                self.settings.judges, prompts, outputs, reply_tokens=length, tokens=tokens
-            )
+            asked = [judge for judge in self.settings.judges if not is_verifier(judge)]
+            rows += judge_estimates(asked, prompts, outputs, reply_tokens=length, tokens=tokens)
             subjects = [run.judge_subject(self.judging, unit) for unit in sample]
             texts = [subject for subject in subjects if subject is not None]
             rows += reader_estimates(self.settings.judges, texts, outputs, tokens=tokens)

@@ -310,9 +310,8 @@ def invalid_table(
     caption = caption or f"{data.spec.output[1].capitalize()} asked for, and how many are valid."
     if any_degenerate:
         caption += (
-            " A degenerate output is valid and no answer: it repeats its input, another "
-            "input or its answer, an example, a line of the prompt or its other side, is in "
-            "another language, or fits any input. The strict form counts it as wrong."
+            " A degenerate output is valid but no answer to the request, for one of the "
+            "reasons given below. The strict form counts it as wrong."
         )
     there = tuple(column for column in columns if column.key in frame.columns)
     return Table("invalid", title, caption, there, frame)

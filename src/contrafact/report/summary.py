@@ -259,8 +259,7 @@ def summarise(data: ChapterData) -> Summary:
         "bounds": {name: one.ends for name, one in finding.bounds.items()},
         **{name: first[name] for name in ("estimate", "low", "high")},
     }
-    best = finding.best[0]
-    return Summary(opening, more, step, title, caption, axis, bars, marks, best, results)
+    return Summary(opening, more, step, title, caption, axis, bars, marks, finding.best[0], results)
 
 
 def _sound(items: pd.DataFrame) -> "pd.Series[bool]":
@@ -410,6 +409,8 @@ def _prompts(finding: _Finding) -> Iterator[Reason]:
         packs = [f"'{r.prompt_pack}'{_TOLD * (r.prompt_pack in bundled_packs())}" for r in runs]
         each = [f"{_named(r.systems)} by {pack}" for r, pack in zip(runs, packs, strict=True)]
         yield sentence("more", "prompts", each="; ".join(each))
+    elif runs and runs[0].prompt_pack in bundled_packs():
+        yield sentence("more", "pack", pack=runs[0].prompt_pack, told=_TOLD)
 
 
 def _powerless(finding: _Finding) -> Iterator[Reason]:
@@ -464,9 +465,11 @@ def _corrected(finding: _Finding) -> Iterator[Reason]:
     elif (finding.ranked[data.spec.clusters] < data.spec.fewest).all():
         return  # what comes next says so
     elif (not_examined(data) or finding.few_judged) and not data.meta.embedded_judge:
-        rates = data.rates.sort_values("raw", key=lambda raw: (raw - 0.5).abs())
-        can = what_corrects(int(rates["n"].max()), float(rates.iloc[0]["raw"]))
-        yield sentence("more", "correctable", can=can)
+        rate = data.rates.sort_values("raw", key=lambda raw: (raw - 0.5).abs()).iloc[0]
+        told = {"system": rate["system"], "criterion": data.spec.labels[str(rate["criterion"])]}
+        told["raw"] = figure_text(float(rate["raw"]), "share")
+        can = what_corrects(int(rate["n"]), float(rate["raw"]))
+        yield sentence("more", "correctable", can=can, **told)
 
 
 def _without_model(finding: _Finding) -> Iterator[Reason]:
@@ -510,7 +513,8 @@ def _lost(rows: pd.DataFrame) -> tuple[int, int]:
 def _losses(data: ChapterData) -> Iterator[Reason]:
     items = data.items[data.items["role"].eq("asked")]
     invalid, degenerate = _lost(items)
-    parts = ((invalid, "invalid"), (degenerate, "no answer (a copy, or the like)"))
+    reasons = items.loc[items["valid"].eq(1), "degenerate"].dropna().unique()
+    parts = ((invalid, "invalid"), (degenerate, f"no answer ({'; '.join(reasons)})"))
     losses = [f"{n:,} {'is' if n == 1 else 'are'} {what}" for n, what in parts if n]
     if losses and invalid < len(items):
         asked = count(len(items), *data.spec.output)

@@ -46,7 +46,10 @@ def sentence(part: str, code: str, **values: object) -> Reason:
 
 def judge_options(judge: str) -> str:
     """Return the options that name a judge, or the members of a panel, on a command line."""
-    return " ".join(f"--judge {shlex.quote(name)}" for name in judge.split(" + "))
+    names = {name: reader_of(name) for name in judge.split(" + ")}
+    given = [("--judge", name.removesuffix(f":{reader}")) for name, reader in names.items()]
+    given += [("--reader", reader) for reader in dict.fromkeys(names.values()) if reader]
+    return " ".join(f"{option} {shlex.quote(name)}" for option, name in given)
 
 
 def facts(data: ChapterData) -> list[Fact]:

@@ -154,7 +154,8 @@ def _by_judge(
             )
         )
         if len(own) < n:
-            shortage.append(f"only {len(own):,} of {', '.join(map(str, names))}: all are drawn")
+            of = " judged by ".join(map(str, names))
+            shortage.append(f"only {len(own):,} of {of}: all are drawn")
     return pd.concat(parts, ignore_index=True), shortage
 
 

@@ -151,8 +151,8 @@ def _categories(data: ChapterData) -> Section:
 def _errors(data: ChapterData) -> Section:
     caption = (
         "Signs of error that can be computed, of so many outputs to which they apply. Similar "
-        "semantics: hardly a character changed. Fantastical edit: no name of the headline is left, "
-        "of those with names. Fluency lapse: a perplexity of more than "
+        "semantics: hardly a character changed. Fantastical edit: none of the names that spaCy "
+        "finds in the headline is left. Fluency lapse: a perplexity of more than "
         f"{PERPLEXITY_RATIO:g} times the headline's. Numeric prediction: a figure the headline "
         "does not have, which the task forbids. These are rules on the surface of a text, which "
         "say where to look: read the outputs before quoting them. Trivial consequences and "

@@ -145,8 +145,8 @@ def _link(facts: Facts, reading: ToldReading, claim: Claim) -> Decision:
             return Decision(None, f"'{facts.words(name)}', which is joined, is told in two ways")
     signs = [sign_of(facts.model, cause.name, effect) for cause in claim.causes]
     if None in signs:
-        other = claim.causes[signs.index(None)].name
-        return Decision(None, f"'{facts.words(other)}' is no cause of '{facts.words(effect)}'")
+        other = facts.words(claim.causes[signs.index(None)].name)
+        return Decision(None, f"a link ties '{facts.words(effect)}' to '{other}', no cause of it")
     after = claim.effect.value
     if effect in facts.text.quantities:
         after = {"up": True, "down": False}.get(direction_of(facts, effect, after) or "")
@@ -159,7 +159,7 @@ def _link(facts: Facts, reading: ToldReading, claim: Claim) -> Decision:
     if all(goes):
         return Decision(True, _HOLDS["E3"])
     names = ", ".join(f"'{facts.words(cause.name)}'" for cause in claim.causes)
-    way = "does not come of" if claim.follows else "comes of"
+    way = "does not follow from" if claim.follows else "follows from"
     # "The driver drove on, but the delay was 5 minutes": with a number it can be plain contrast.
     contrast = effect in facts.text.quantities and not claim.follows
     reversed_ = not any(goes) and None not in goes and not contrast

@@ -541,7 +541,7 @@ class TestTables:
         tables = [one for one in shows if isinstance(one, Table)]
         assert {"overall", "paired", "invalid"} <= {table.key for table in tables}
         for table in tables:
-            text = render_latex(table)
+            text = render_latex(table, "finforce")
             assert text.count("{table}") == 2 * text.count("caption{")
             for part in re.findall(
                 r"\\begin{tabular}{(>.*?|r+)}\n(.*?)\\bottomrule", text, re.DOTALL
@@ -561,7 +561,7 @@ class TestTables:
         columns = (self.columns[0], Column("judge", "Judge", "text"), column)
         frame = pd.DataFrame({"system": [f"{name}{n}" for n in range(count)], "judge": "one/judge"})
         frame = frame.assign(a_valid=0.5, a_valid_low=0.4, a_valid_high=0.6)
-        text = render_latex(Table("t", "T", "It's ±1.", columns, frame))
+        text = render_latex(Table("t", "T", "It's ±1.", columns, frame), "flip")
         assert text.count(r"\begin{table}") == text.count("continued.") + 1 > 2
         assert text.count(r"\label{") == 1 and text.count(r"\toprule") == text.count("{table}") / 2
         assert r"vendor/\allowbreak{}a\_\allowbreak{}very-long" in text and r"50\%\&\#" in text

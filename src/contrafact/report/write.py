@@ -219,8 +219,8 @@ _TEX_LINES, _TEX_HEAD = 60, 6
 """How many such lines fit a page below a caption, and how many a part's heading takes."""
 
 
-def render_latex(table: Table) -> str:
-    """Return the table for a LaTeX document that loads booktabs and array.
+def render_latex(table: Table, task: str) -> str:
+    """Return a task's table for a LaTeX document that loads booktabs and array.
 
     It fits a column of a two-column paper: intervals stand under their figures, columns for which
     there is no room follow in further parts, a text that all lines share stands below, and what
@@ -234,7 +234,7 @@ def render_latex(table: Table) -> str:
     wide = [_tex_wide(column, [row[place] for row in rows]) for place, column in enumerate(columns)]
     opened = [r"\begin{table}", r"\centering\scriptsize\setlength{\tabcolsep}{2pt}"]
     lines = [*opened, rf"\caption{{{_tex(table.title)}. {_tex(table.caption)}}}"]
-    lines.append(rf"\label{{tab:{table.key.replace('_', '-')}}}")
+    lines.append(rf"\label{{tab:{task}-{table.key.replace('_', '-')}}}")
     used = 0
     for part in _tex_parts(columns, wide, shared):
         text = _tex_text(columns, wide, part)

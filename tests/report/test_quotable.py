@@ -532,6 +532,23 @@ class TestTables:
         assert len(bold) == (second < first - reach)
         assert all(values[i] == first for i in bold)
 
+    @pytest.mark.parametrize("headlines", [8, 24])
+    def test_bold_is_none_that_a_test_does_not_tell_from_the_next(
+        self, made: Any, opened: Any, headlines: int
+    ) -> None:
+        items = made(headlines=headlines)
+        fail(items, ZERO, "directionality", range(0, headlines, 2))
+        fail(items, ZERO, "directionality", range(1, headlines, 2))
+        _, data = opened(items)
+        tests = data.pairs[data.pairs["measure"].eq("directionality")]
+        apart = bool((tests["p_adjusted"] < 0.05).all())
+        assert apart == (headlines == 24), tests["p_adjusted"].tolist()
+        shows = [one for section in sections_of(data) for one in section.shows]
+        for table in (one for one in shows if isinstance(one, Table) and one.key == "overall"):
+            place = [column.key for column in table.shown].index("directionality_valid")
+            bold = [row[place].best for row in row_groups(table)[0].rows]
+            assert any(bold) == apart
+
     def test_latex_fits_a_column(self, made: Any, opened: Any) -> None:
         items = made(headlines=12).assign(calls=12.5, tokens=4_321.5, dollars=0.0125)
         fail(items, ZERO, "directionality", range(0, 20, 3))

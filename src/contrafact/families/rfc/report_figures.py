@@ -150,11 +150,12 @@ def pairwise(data: ChapterData) -> Section:
     whole = data.figures[data.figures["manipulation"].isna()]
     if not whole["measure"].eq("pairwise_accuracy").any():
         return Section("pairwise", "Pairwise accuracy")
-    over = "Over valid outputs"
+    over, both = "Over valid outputs", "Both right, %"
+    valid, counted = (data.marks(data.spec.measure("pairwise_accuracy"), form) for form in _FORMS)
     shown = (
-        Column("pairwise_accuracy_valid", over, "share", "Both right, %", "high"),
-        Column("pairwise_accuracy_strict", "Strict", "share", "Both right, %", "high"),
-        Column("by_chance", "By chance", "share", "Both right, %"),
+        Column("pairwise_accuracy_valid", over, "share", both, "high", valid),
+        Column("pairwise_accuracy_strict", "Strict", "share", both, "high", counted),
+        Column("by_chance", "By chance", "share", both),
         Column("says_true_valid", "Answers true", "share", f"{over}, %"),
         Column("right_on_true_valid", "Right on original", "share", f"{over}, %"),
         Column("right_on_false_valid", "Right on manipulated", "share", f"{over}, %"),
@@ -202,7 +203,7 @@ def by_shots(data: ChapterData) -> Section:
     columns = (
         Column("system", "Model and method", "text"),
         *(
-            Column(f"{form}_{n}", f"{n} shots", "share", f"Acc., {group.lower()}, %", "high")
+            Column(f"{form}_{n}", f"{n} shots", "share", f"Acc., {group.lower()}, %", "high", False)
             for form, group in _HEADINGS.items()
             for n in shots
         ),

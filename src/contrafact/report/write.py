@@ -5,6 +5,7 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -140,8 +141,9 @@ def _more_digits(frame: pd.DataFrame, column: Column) -> int:
     return int((scaled.round(1) - scaled.round(2)).abs().gt(1e-6).any())
 
 
-def _cell(line: Mapping[Hashable, object], column: Column, best: bool, more_digits: int) -> Cell:
-    key, kind = column.key, column.kind
+def _cell(line: Mapping[Hashable, Any], column: Column, best: bool, more_digits: int) -> Cell:
+    key = column.key
+    kind: Kind = line.get(f"{key}_kind", column.kind)
     text = format_number(line.get(key), kind, more_digits=more_digits)
     low, high = (format_number(line.get(f"{key}_{end}"), kind) for end in ("low", "high"))
     signed = kind in ("points", "signed", "coefficient") or low.startswith("−")

@@ -255,6 +255,7 @@ SPEC = ReportSpec(
                 forms=("all",),
                 group="A headline",
                 ranked=False,
+                key=("sample_id",),
             )
             for name, label in COSTS.items()
         ),

@@ -248,7 +248,8 @@ class TestWrite:
         assert "\u202e" not in text
 
     def test_latex_is_escaped_and_marked(self) -> None:
-        text = render_latex(self.table())
+        text = render_latex(self.table(), "rfc-detect")
+        assert r"\label{tab:rfc-detect-t-1}" in text
         assert r"50\% \$x\_\allowbreak{}1\$ \#2 \& \{a\} \textbackslash{}b" in text
         assert r"\textasciitilde{}c\textasciicircum{} \textless{}i\textgreater{}" in text
         assert r"\textbf{50.0}" in text

@@ -20,11 +20,12 @@ from contrafact.family import task_named
 from contrafact.family.report import Measure
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.diff import RunDiff, diff_runs, match_systems, verdict_of
-from contrafact.report.diff_tables import diff_json
+from contrafact.report.diff_tables import diff_json, differences_table
 from contrafact.report.estimates import prepare_items
 from contrafact.report.frames import TaskRuns, read_tasks
 from contrafact.report.regression import Check, check_runs, find_regressions, parse_check
 from contrafact.report.words import run_facts
+from contrafact.report.write import row_groups
 from contrafact.runs.folder import read_manifest, read_prompts
 
 ROOT = Path(__file__).parents[2]
@@ -162,6 +163,54 @@ def test_a_template_that_one_run_uses_in_addition_is_named_and_is_no_other_promp
     said = quick_contrafact("diff", *map(str, runs)).stdout
     assert "prompt added: f/c" in said and "settings: the same" in said
     assert ("prompts: the same where both runs use a template" in said) == (text == "1")
+
+
+@pytest.fixture
+def sixteen(study: Any) -> pd.DataFrame:
+    """Two systems' outputs for eight headlines, all read; of the first 14 are passed outright."""
+    items = study.make_items(headlines=8, systems=(study.systems[0], study.systems[2]))
+    items = items.assign(text="a text", invalid_reason=None, degenerate=None, calls=1.0)
+    for name in ("forward_compatibility", "directionality"):
+        items[name], items[f"{name}_invalid"] = 1.0, None
+    items.loc[0, "degenerate"] = "declines to answer"
+    items.loc[1, "directionality"] = 0.0
+    items.loc[items.index[16:23], "directionality"] = 0.0
+    return items
+
+
+def test_p_values_shares_and_counts_are_those_of_the_report(
+    study: Any, sixteen: pd.DataFrame, tmp_path: Path
+) -> None:
+    names = list(sixteen["system"].unique())
+    folders = [make_run(tmp_path / n[0], sixteen[sixteen["system"].eq(n)]) for n in names]
+    found = diff_runs(*folders, resamples=200)
+    pairs = chapter_data(TaskRuns("finforce", sixteen, study.make_meta()), Options(resamples=200))
+    for _, row in pairs.pairs.iterrows():
+        ours = figure(found, row["measure"], row["form"])
+        assert ours["p_adjusted"] == pytest.approx(row["p_adjusted"]), row["measure"]
+        assert ours["n"] == row["n"], row["measure"]
+    assert figure(found, "calls", "all")["n"] == 8, "a headline's two outputs share its calls"
+    table = differences_table(found)
+    assert table is not None and "calls" not in set(found.flip_counts["measure"])
+    cells = {row[0].text: row[1:4] for row in row_groups(table)[0].rows}
+    before, after, difference = cells["Dir. ↑"]
+    assert (before.text, before.interval[-6:]) == ("93.8", "<100.0")
+    assert (after.text, difference.text) == ("56.2", "−37.5")
+
+
+def test_a_flip_says_why_the_strict_form_counted_it_as_failed(
+    sixteen: pd.DataFrame, tmp_path: Path
+) -> None:
+    own = sixteen[sixteen["system"].eq(sixteen["system"].iloc[0])].copy()
+    after = own.assign(directionality=1.0, degenerate=None)
+    own.loc[2, ["text", "invalid_reason", "directionality"]] = None, "no JSON", None
+    own.loc[3, ["directionality", "directionality_invalid"]] = None, "tie"
+    found = diff_runs(make_run(tmp_path / "a", own), make_run(tmp_path / "b", after), resamples=20)
+    words = [flip["measures"]["directionality"] for flip in found.flips]
+    assert {one["state_b"] for one in words} == {"passed"}
+    assert sorted(one["state_a"] for one in words) == [
+        "failed", "invalid", "left open", "no answer",
+    ]  # fmt: skip
 
 
 class TestSharedItems:

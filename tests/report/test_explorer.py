@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.report.chapter import Options, chapter_data
+from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.explorer import pack, pack_items
 from contrafact.report.frames import TaskRuns
 from contrafact.text.diff import is_scattered, word_diff
@@ -61,9 +61,12 @@ def test_every_output_is_there_with_its_text_verdicts_and_prompt(data: Any) -> N
     assert packed.items == len(items) == len(index["system"])
     chunks = [one for chunk in packed.calls for one in unpack(chunk)]
     flags = {flag["label"]: flag["codes"] for flag in index["flags"]}
+    (section,) = (one for one in sections_of(data) if one.anchor == "explorer")
+    assert (section.contents or section.heading) == "Every output"
     for place, (_, row) in enumerate(items.iterrows()):
         assert index["systems"][index["system"][place]] == row["system"]
         assert value_of(index["before"], place) == row["headline"]
+        assert value_of(index["where"], place).startswith(row["side"])
         text = value_of(index["text"], place)
         assert (text is None) == (row["valid"] == 0)
         assert text is None or text == row["text"]

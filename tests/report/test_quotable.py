@@ -532,6 +532,23 @@ class TestTables:
         assert len(bold) == (second < first - reach)
         assert all(values[i] == first for i in bold)
 
+    @pytest.mark.parametrize("headlines", [8, 24])
+    def test_bold_is_none_that_a_test_does_not_tell_from_the_next(
+        self, made: Any, opened: Any, headlines: int
+    ) -> None:
+        items = made(headlines=headlines)
+        fail(items, ZERO, "directionality", range(0, headlines, 2))
+        fail(items, ZERO, "directionality", range(1, headlines, 2))
+        _, data = opened(items)
+        tests = data.pairs[data.pairs["measure"].eq("directionality")]
+        apart = bool((tests["p_adjusted"] < 0.05).all())
+        assert apart == (headlines == 24), tests["p_adjusted"].tolist()
+        shows = [one for section in sections_of(data) for one in section.shows]
+        for table in (one for one in shows if isinstance(one, Table) and one.key == "overall"):
+            place = [column.key for column in table.shown].index("directionality_valid")
+            bold = [row[place].best for row in row_groups(table)[0].rows]
+            assert any(bold) == apart
+
     def test_latex_fits_a_column(self, made: Any, opened: Any) -> None:
         items = made(headlines=12).assign(calls=12.5, tokens=4_321.5, dollars=0.0125)
         fail(items, ZERO, "directionality", range(0, 20, 3))
@@ -541,7 +558,7 @@ class TestTables:
         tables = [one for one in shows if isinstance(one, Table)]
         assert {"overall", "paired", "invalid"} <= {table.key for table in tables}
         for table in tables:
-            text = render_latex(table)
+            text = render_latex(table, "finforce")
             assert text.count("{table}") == 2 * text.count("caption{")
             for part in re.findall(
                 r"\\begin{tabular}{(>.*?|r+)}\n(.*?)\\bottomrule", text, re.DOTALL
@@ -561,7 +578,7 @@ class TestTables:
         columns = (self.columns[0], Column("judge", "Judge", "text"), column)
         frame = pd.DataFrame({"system": [f"{name}{n}" for n in range(count)], "judge": "one/judge"})
         frame = frame.assign(a_valid=0.5, a_valid_low=0.4, a_valid_high=0.6)
-        text = render_latex(Table("t", "T", "It's ±1.", columns, frame))
+        text = render_latex(Table("t", "T", "It's ±1.", columns, frame), "flip")
         assert text.count(r"\begin{table}") == text.count("continued.") + 1 > 2
         assert text.count(r"\label{") == 1 and text.count(r"\toprule") == text.count("{table}") / 2
         assert r"vendor/\allowbreak{}a\_\allowbreak{}very-long" in text and r"50\%\&\#" in text

@@ -75,8 +75,11 @@ def test_a_verifier_is_free_without_the_reader_that_it_asks() -> None:
     ]
     spec = ReportSpec("", ("headline", "headlines"), ("text", "texts"), ())
     told = dict(run_facts(RunFacts(name="r", costs=tuple(costs)), spec))["Cost"]
-    free = "ollama/llama3:8b and verifier/proof ran on this machine, for nothing"
-    assert told == f"price unknown of near/reader; {free}"
+    assert told == (
+        "the price of near/reader is unknown; ollama/llama3:8b ran on this machine, for nothing; "
+        "verifier/proof costs nothing itself, and its reader's calls are counted under the "
+        "reader's name"
+    )
 
 
 def test_a_judge_that_reads_is_named_with_its_reader_on_a_command_line() -> None:

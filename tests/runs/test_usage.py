@@ -45,7 +45,7 @@ def test_dollars_by_method_and_role(quick_contrafact: Any, service: Any, tmp_pat
         assert subject["dollars"] > 0 and subject["price"] == LISTED
         assert pd.isna(judge["dollars"]) and judge["price"] == UNKNOWN
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "at list price" in page and f"price unknown of {service.judge}" in page
+    assert "at list price" in page and f"the price of {service.judge} is unknown" in page
     assert FREE not in page
 
 

@@ -119,15 +119,11 @@ def _show_diff(found: "RunDiff", *, shown: int) -> None:
         typer.echo("settings: the same")
     _show_prompts(found)
     _show_data(found)
-    for table in (differences_table(found), flips_table(found)):
-        for group in row_groups(table) if table is not None else ():
-            assert table is not None
+    for table in filter(None, (differences_table(found), flips_table(found))):
+        for group in row_groups(table):
             title = f"{table.title}, {_plain(group.label)}" if group.label else table.title
             rows = [
-                [
-                    _plain(cell.text + (f" ({cell.interval})" if cell.interval else ""))
-                    for cell in row
-                ]
+                [_plain(cell.text + f" ({cell.interval})" * bool(cell.interval)) for cell in row]
                 for row in group.rows
             ]
             show_table(title, [column.heading for column in table.shown], rows)
@@ -170,7 +166,7 @@ def _show_data(found: "RunDiff") -> None:
 
 def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
     from contrafact.report.diff import SystemPair
-    from contrafact.report.diff_tables import item_name, same_text, state
+    from contrafact.report.diff_tables import item_name, same_text
 
     several = len(found.pairs) > 1
     for flip in found.flips[:shown]:
@@ -178,9 +174,8 @@ def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
         of = f" ({_plain(pair.name)})" if several else ""
         yield f"\n{flip['direction']}: {_plain(item_name(found, flip))}{of}"
         for name, one in flip["measures"].items():
-            measure = found.measure(name)
-            before, after = state(measure, one["a"]), state(measure, one["b"])
-            yield f"  {measure.name_with_group()}: {before} → {after}"
+            label = found.measure(name).name_with_group()
+            yield f"  {label}: {one['state_a']} → {one['state_b']}"
         a, b = (
             f"(invalid: {_short(flip[f'invalid_{side}'] or '')})"
             if flip[side] is None

@@ -116,8 +116,8 @@ class Column:
     """A column of a table: ``key`` is its name in the table's frame.
 
     ``<key>_low`` and ``<key>_high``, if the frame has them, are its bounds; ``<key>_sd`` is its
-    spread over few-shot draws. ``group`` is a heading over several columns; in a ``ranked`` column
-    the best is marked, unless another lies inside its interval.
+    spread over few-shot draws; ``<key>_kind`` a line's own kind. ``group`` is a heading over
+    several columns; in a ``ranked`` column the best is marked, unless another is in its interval.
     """
 
     key: str

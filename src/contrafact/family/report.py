@@ -298,11 +298,19 @@ class ChapterData:
         """Whether there are several clusters; a single one cannot show which system is better."""
         return bool(self.items[self.spec.cluster].nunique() > 1)
 
-    def marks(self, measure: Measure) -> bool:
-        """Whether the best value of a measure may be marked."""
+    def marks(self, measure: Measure, form: Form) -> bool:
+        """Whether the best value may be marked: not if a test does not tell it from the next."""
         judge = self.one_judge or not measure.judged
         fluency = self.meta.one_fluency_model or not measure.fluency
-        return measure.ranked and self.several and judge and fluency
+        may, pairs = measure.ranked and self.several and judge and fluency, self.pairs
+        if pairs.empty or not may:
+            return may
+        rows = self.overall(measure.name, form)
+        rows = rows[~rows["system"].isin(self.systems_as("mark"))]
+        best = rows.sort_values("estimate", ascending=measure.better == "low")["system"][:2]
+        tests = pairs[pairs["measure"].eq(measure.name) & pairs["form"].eq(form)]
+        tests = tests[tests["first"].isin(best) & tests["second"].isin(best)]
+        return bool(tests["p_adjusted"].le(1 - self.level).all())
 
     @property
     def labelled(self) -> bool:

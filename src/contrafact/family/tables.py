@@ -178,7 +178,7 @@ def _measure_columns(
         if form in one.forms
     ]
     for measure, form, key, group in columns:
-        ranked = data.marks(measure)
+        ranked = data.marks(measure, form)
         mixed = measure.kind == "share" and "%" not in measure.label + group
         label = f"{measure.label} %" if mixed else measure.label
         column = Column(key, label, measure.kind, group, measure.better, ranked)

@@ -83,7 +83,7 @@ def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> 
         for key, table in chapter.tables.items():
             write_text(tables / f"{key}.csv", render_table_csv(table))
             write_text(tables / f"{key}.md", render_markdown(table))
-            write_text(tables / f"{key}.tex", render_latex(table))
+            write_text(tables / f"{key}.tex", render_latex(table, chapter.task))
         for figure in chapter.figures.values():
             write_bytes(figures / f"{figure.key}.svg", figure.svg)
             write_bytes(figures / f"{figure.key}.png", figure.png)

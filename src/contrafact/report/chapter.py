@@ -156,7 +156,7 @@ def sections_of(data: ChapterData) -> Iterator[Section]:
             yield from _breakdowns(data)
         else:
             yield _STANDARD[section](data)
-    yield Section("explorer", "Every output", contents="Explorer")
+    yield Section("explorer", "Every output")
     yield Section("runs", "What was run")
     yield Section("how", "How to read this")
 

@@ -70,8 +70,8 @@ class RunDiff:
         flips: The outputs with a measure that changed from yes to no or from no to yes, the worst
             first: the systems, the columns that identify the row, ``direction`` (worsened if any
             measure worsened, else improved if any improved), ``measures`` (by name the values ``a``
-            and ``b`` and the direction), and the texts ``a`` and ``b``; if a text is None,
-            ``invalid_a`` or ``invalid_b`` says why.
+            and ``b``, in words ``state_a`` and ``state_b``, and the direction), and the texts ``a``
+            and ``b``; if a text is None, ``invalid_a`` or ``invalid_b`` says why.
         empty: The pairs, by name, that have no item in common.
         flip_counts: One row per pair and measure: ``improved``, ``worsened``, ``changed``,
             ``same``, ``left_out`` (a run has no yes or no).
@@ -245,7 +245,10 @@ def _named(frame: pd.DataFrame) -> dict[str, str]:
 def _differences(
     shared: Mapping[SystemPair, pd.DataFrame], spec: ReportSpec, meta: ReportMeta, resamples: int
 ) -> pd.DataFrame:
-    """Return the differences and the figures compared, with p-values adjusted over all pairs."""
+    """Return the differences and the figures compared, with p-values adjusted over all pairs.
+
+    The measures that a report compares are one family of tests, and all others another.
+    """
     bootstrap = Bootstrap(rng=np.random.default_rng(SEED), resamples=resamples, level=LEVEL)
     spec = replace(spec, breakdowns=())
     with_invalid = replace(spec, measures=compared_measures(spec))
@@ -266,7 +269,9 @@ def _differences(
         parts.append(part.assign(level=LEVEL, **systems))
     if not parts:
         return pd.DataFrame()
-    differences = adjusted(pd.concat(parts, ignore_index=True))
+    every = pd.concat(parts, ignore_index=True)
+    compared = every["measure"].isin([one.name for one in spec.measures if one.compared])
+    differences = pd.concat([adjusted(tests) for _, tests in every.groupby(compared)]).sort_index()
     differences = differences.drop(columns=["first", "second", "sums"])
     better = {measure.name: measure.better for measure in with_invalid.measures}
     differences["better"] = differences["measure"].map(better)
@@ -295,7 +300,7 @@ def flip_measures(rows: pd.DataFrame, spec: ReportSpec) -> Iterator[tuple[Measur
         if measure.units or measure.compute or column not in rows.columns:
             continue
         values = set(pd.to_numeric(rows[column], errors="coerce").dropna().unique())
-        if values and values <= {0.0, 1.0}:
+        if measure.kind == "share" and values and values <= {0.0, 1.0}:
             yield measure, form, column
 
 
@@ -321,36 +326,34 @@ def _flips(
                 way = "changed" if not gain[i] else "improved" if gain[i] > 0 else "worsened"
                 ways[way] += 1
                 flip = {"a": float(a[i]), "b": float(b[i]), "direction": way}
+                states = (_state(measure, form, side.iloc[i]) for side in (old, new))
+                flip |= dict(zip(("state_a", "state_b"), states, strict=True))
                 flipped.setdefault(i, {})[measure.name] = flip
-            counts.append(
-                {
-                    "pair": pair.name,
-                    "measure": measure.name,
-                    "form": form,
-                    **ways,
-                    "same": int((a == b).sum()),
-                    "left_out": int(np.isnan(b - a).sum()),
-                }
-            )
+            of = {"pair": pair.name, "measure": measure.name, "form": form, **ways}
+            same, left_out = int((a == b).sum()), int(np.isnan(b - a).sum())
+            counts.append({**of, "same": same, "left_out": left_out})
         for i, measures in flipped.items():
             directions = {flip["direction"] for flip in measures.values()}
-            sides = {"a": old.iloc[i], "b": new.iloc[i]}
-            flips.append(
-                {
-                    "system_a": pair.before,
-                    "system_b": pair.after,
-                    **dict(zip(key, in_both[i], strict=True)),
-                    "direction": next(way for way in _WORST_FIRST if way in directions),
-                    "measures": measures,
-                    **{
-                        side: row[spec.text] if row["valid"] == 1 else None
-                        for side, row in sides.items()
-                    },
-                    **{f"invalid_{side}": why_invalid(row) for side, row in sides.items()},
-                }
-            )
+            output: dict[str, Any] = {"system_a": pair.before, "system_b": pair.after}
+            output |= dict(zip(key, in_both[i], strict=True))
+            output["direction"] = next(way for way in _WORST_FIRST if way in directions)
+            output["measures"] = measures
+            for side, row in (("a", old.iloc[i]), ("b", new.iloc[i])):
+                output[side] = row[spec.text] if row["valid"] == 1 else None
+                output[f"invalid_{side}"] = why_invalid(row)
+            flips.append(output)
     flips.sort(key=lambda flip: (_WORST_FIRST.index(flip["direction"]), -len(flip["measures"])))
     return flips, pd.DataFrame(counts)
+
+
+def _state(measure: Measure, form: Form, row: "pd.Series[Any]") -> str:
+    """Return a row's yes or no in a word, or why a strict form counts it as wrong."""
+    counted, own = row[measure.column_of(form)], row[measure.column_of("valid")]
+    if counted != own:
+        return "no answer" if pd.notna(own) else "left open" if row["valid"] == 1 else "invalid"
+    if measure.judged:
+        return "passed" if (counted == 1) == (measure.better != "low") else "failed"
+    return "yes" if counted == 1 else "no"
 
 
 _WORST_FIRST = ("worsened", "improved", "changed")

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from contrafact.errors import Reason
-from contrafact.family.display import Column, Table, count
-from contrafact.family.report import Measure
+from contrafact.family.display import Column, Kind, Table, count
 from contrafact.report.diff import LEVEL, SEED, RunDiff
 from contrafact.report.regression import Finding
 from contrafact.report.words import sentence
@@ -17,17 +16,10 @@ __all__ = [
     "flips_table",
     "item_name",
     "same_text",
-    "state",
     "summary",
 ]
 
 _VERSION = 1
-
-
-def state(measure: Measure, value: float) -> str:
-    """Return a measure's word for a yes (1.0) or a no (0.0)."""
-    passed = value == 1.0
-    return ("passed" if passed else "failed") if measure.judged else ("yes" if passed else "no")
 
 
 def item_name(diff: RunDiff, flip: Mapping[str, Any]) -> str:
@@ -52,22 +44,17 @@ def summary(diff: RunDiff) -> Iterator[Reason]:
         units=count(diff.items["sample_id"].nunique(), *diff.spec.unit),
         outputs=count(len(diff.items) // 2, *output),
     )
-    ways = Counter(flip["direction"] for flip in diff.flips)
-    if not ways:
+    ways = Counter({"worsened": 0, "improved": 0, "changed": 0})
+    ways.update(flip["direction"] for flip in diff.flips)
+    if not diff.flips:
         yield sentence("diff.summary", "no-flips")
     else:
-        yield sentence(
-            "diff.summary",
-            "flips",
-            outputs=count(ways.total(), *output),
-            worsened=ways["worsened"],
-            improved=ways["improved"],
-            more=f", {ways['changed']:,} neither" if ways["changed"] else "",
-        )
+        more = f", {ways['changed']:,} neither" if ways["changed"] else ""
+        outputs = count(len(diff.flips), *output)
+        yield sentence("diff.summary", "flips", outputs=outputs, more=more, **ways)
     if alike := sum(map(same_text, diff.flips)):
-        yield sentence(
-            "diff.summary", "same-text", alike=alike, have="has" if alike == 1 else "have"
-        )
+        have = "has" if alike == 1 else "have"
+        yield sentence("diff.summary", "same-text", alike=alike, have=have)
     measures: dict[str, list[str]] = {"worse": [], "better": []}  # by verdict
     for _, row in diff.differences.iterrows():
         of = f" of {row['system_b']}" if several else ""
@@ -92,13 +79,12 @@ def differences_table(diff: RunDiff) -> Table | None:
         Column("", measure.name_with_group(form), "text", better=measure.better).heading
         for measure, form in zip(measures, rows["form"], strict=True)
     ]
+    kinds = [measure.kind for measure in measures]
+    signed: dict[Kind, Kind] = {"share": "points", "number": "signed"}
     # A cell shows the bounds from the columns named like its own with "_low" or "_high" added.
-    rows = rows.rename(columns={"low": "difference_low", "high": "difference_high"})
-    named = ("before", "after", "difference")
-    numbers = [f"{name}{end}" for name in named for end in ("", "_low", "_high")]
-    scales = [measure.scale for measure in measures]
-    frame = rows[["pair", "verdict", "p_adjusted", "n"]].assign(measure=labels)
-    frame = frame.join(rows.reindex(columns=numbers).mul(scales, axis="index"))
+    frame = rows.rename(columns={"low": "difference_low", "high": "difference_high"})
+    frame = frame.assign(measure=labels, before_kind=kinds, after_kind=kinds)
+    frame["difference_kind"] = [signed.get(kind, kind) for kind in kinds]
     columns = (
         Column("measure", "Measure", "text"),
         Column("before", "A", "number"),
@@ -115,9 +101,8 @@ def flips_table(diff: RunDiff) -> Table | None:
     counts = diff.flip_counts
     if counts.empty:
         return None
-    labels = [
-        diff.measure(row["measure"]).name_with_group(row["form"]) for _, row in counts.iterrows()
-    ]
+    forms = zip(counts["measure"], counts["form"], strict=True)
+    labels = [diff.measure(name).name_with_group(form) for name, form in forms]
     columns = (
         Column("label", "Measure", "text"),
         Column("worsened", "Worse", "count"),

@@ -26,7 +26,6 @@ MOST_ITEMS = 20_000
 """The most outputs on a page; if there are more, the page has those of randomly drawn units."""
 CHUNK = 200
 """The number of samples whose prompts and replies are unpacked at once."""
-_NOT_MEASURED = -1
 _OPEN = "left open, "
 
 
@@ -168,21 +167,25 @@ def _named(data: ChapterData) -> dict[str, str]:
 
 
 def _flags(items: pd.DataFrame, data: ChapterData) -> list[dict[str, Any]]:
-    """Return each row's verdicts and other flags: 1 yes, 0 no, 2 unread, -1 none."""
+    """Return each row's verdicts and other flags: 1 yes, 0 no, 2 left open, -1 none.
+
+    A criterion without reasons of its own, which sums up others, is left open where another is.
+    """
     spec = data.spec
     judged = {criterion.column for criterion in spec.criteria}
     shown = judged | {name for name, _ in spec.explorer.columns}
     shown |= {m.column_of("valid") for m in spec.measures if m.better == "high"}
+    reasons = items.filter([f"{name}_invalid" for name in judged]).notna()
+    any_open = reasons.any(axis="columns")
     flags = []
     for column, label in _named(data).items():
         if column not in shown - {"valid"} or column not in items or not _is_flag(items[column]):
             continue
-        codes = items[column].fillna(_NOT_MEASURED).astype(int)
-        unread = items.get(f"{column}_invalid")
-        if unread is not None:
-            codes = codes.mask(unread.notna(), 2)
-        if (codes != _NOT_MEASURED).any():
-            words = ("passed", "failed") if column in judged else ("yes", "no")
+        codes, words = items[column].fillna(-1).astype(int), ("yes", "no", "not measured")
+        if column in judged:
+            words = ("passed", "failed", "not asked")
+            codes = codes.mask(codes.lt(0) & reasons.get(f"{column}_invalid", any_open), 2)
+        if codes.ge(0).any():
             flags.append({"label": label, "words": words, "codes": codes.tolist()})
     return flags
 

@@ -257,16 +257,16 @@ def _cost(costs: Sequence[Cost]) -> str:
         for cost in costs
         if cost.dollars
     ]
-    # A verifier is named without its reader, which has a cost of its own.
-    names = (cost.model for cost in costs if cost.dollars == 0)
-    free = sorted({name.removesuffix(f":{reader_of(name)}") for name in names})
+    free = sorted({cost.model for cost in costs if cost.dollars == 0})
+    read = [name.removesuffix(f":{reader_of(name)}") for name in free if reader_of(name)]
+    free = [name for name in free if not reader_of(name)]
     unpriced = sorted({cost.model for cost in costs if cost.dollars is None})
-    clauses = []
-    if parts:
-        total = _money(sum(cost.dollars or 0.0 for cost in costs))
-        clauses.append(f"{total} at list price ({'; '.join(parts)})")
-    clauses += [f"price unknown of {listed(unpriced)}"] if unpriced else []
+    total = _money(sum(cost.dollars or 0.0 for cost in costs))
+    clauses = [f"{total} at list price ({'; '.join(parts)})"] if parts else []
+    clauses += [f"the price of {listed(unpriced)} is unknown"] if unpriced else []
     clauses += [f"{listed(free)} ran on this machine, for nothing"] if free else []
+    own = "costs nothing itself, and its reader's calls are counted under the reader's name"
+    clauses += [f"{listed(read)} {own}"] if read else []
     return "; ".join(clauses)
 
 

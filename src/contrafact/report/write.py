@@ -5,6 +5,7 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -140,8 +141,9 @@ def _more_digits(frame: pd.DataFrame, column: Column) -> int:
     return int((scaled.round(1) - scaled.round(2)).abs().gt(1e-6).any())
 
 
-def _cell(line: Mapping[Hashable, object], column: Column, best: bool, more_digits: int) -> Cell:
-    key, kind = column.key, column.kind
+def _cell(line: Mapping[Hashable, Any], column: Column, best: bool, more_digits: int) -> Cell:
+    key = column.key
+    kind: Kind = line.get(f"{key}_kind", column.kind)
     text = format_number(line.get(key), kind, more_digits=more_digits)
     low, high = (format_number(line.get(f"{key}_{end}"), kind) for end in ("low", "high"))
     signed = kind in ("points", "signed", "coefficient") or low.startswith("−")
@@ -219,8 +221,8 @@ _TEX_LINES, _TEX_HEAD = 60, 6
 """How many such lines fit a page below a caption, and how many a part's heading takes."""
 
 
-def render_latex(table: Table) -> str:
-    """Return the table for a LaTeX document that loads booktabs and array.
+def render_latex(table: Table, task: str) -> str:
+    """Return a task's table for a LaTeX document that loads booktabs and array.
 
     It fits a column of a two-column paper: intervals stand under their figures, columns for which
     there is no room follow in further parts, a text that all lines share stands below, and what
@@ -234,7 +236,7 @@ def render_latex(table: Table) -> str:
     wide = [_tex_wide(column, [row[place] for row in rows]) for place, column in enumerate(columns)]
     opened = [r"\begin{table}", r"\centering\scriptsize\setlength{\tabcolsep}{2pt}"]
     lines = [*opened, rf"\caption{{{_tex(table.title)}. {_tex(table.caption)}}}"]
-    lines.append(rf"\label{{tab:{table.key.replace('_', '-')}}}")
+    lines.append(rf"\label{{tab:{task}-{table.key.replace('_', '-')}}}")
     used = 0
     for part in _tex_parts(columns, wide, shared):
         text = _tex_text(columns, wide, part)

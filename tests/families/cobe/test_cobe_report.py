@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.report.test_explorer import unpack
 from tests.support.made_exams import examined
 
 from contrafact.errors import InputError
@@ -23,6 +24,7 @@ from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, make_chapter, sections_of
 from contrafact.report.estimates import prepare_items
+from contrafact.report.explorer import pack_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.summary import summarise
 
@@ -413,3 +415,16 @@ def test_where_verdicts_are_left_open_bounds_are_said_first_and_no_rate():
     shown = [one for section in sections_of(closed) for one in section.shows]
     (overall,) = [one for one in shown if isinstance(one, Table) and one.key == "overall"]
     assert "decided" not in {column.key for column in overall.columns}, "all are decided"
+
+
+def test_the_explorer_tells_open_verdicts_from_criteria_that_a_story_lacks() -> None:
+    items = frame(stories=4)
+    place = items.index[items["text"].notna()][0]
+    items.loc[place, ["E3", "E3_invalid", "correct"]] = np.nan, "tie", np.nan
+    items.loc[place + 1 :, ["E1", "unchanged"]] = np.nan, None
+    data = chapter_data(TaskRuns("cobe", items, meta()), Options(resamples=20))
+    flags = {flag["label"]: flag for flag in unpack(pack_items(data, None).index)["flags"]}
+    assert flags["E1"]["words"] == ["passed", "failed", "not asked"]
+    assert flags["E1"]["codes"][place + 1 :] == [-1] * (len(items) - place - 1)
+    assert flags["E3"]["codes"][place] == flags["all criteria"]["codes"][place] == 2
+    assert flags["all criteria"]["codes"].count(2) == 1

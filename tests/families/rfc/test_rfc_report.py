@@ -14,6 +14,7 @@ from contrafact.families.rfc.records import MANIPULATIONS
 from contrafact.families.rfc.report import DETECT, DIAGNOSE
 from contrafact.families.rfc.report_figures import (
     by_shots,
+    confusion,
     confusion_frame,
     pair_frame,
     pairwise,
@@ -128,6 +129,9 @@ def test_a_system_that_always_says_the_same_is_half_right_and_never_on_a_pair() 
     assert value(figures, ALWAYS, "says_true", "valid") == 1.0
     (table,) = (one for one in pairwise(data).shows if isinstance(one, Table))
     chance = table.frame.set_index("system")
+    keys = [column.key for column in table.columns]
+    for kind in MANIPULATIONS:
+        assert keys[keys.index(kind) + 1] == f"{kind}_of" and set(chance[f"{kind}_of"]) == {6}
     assert chance.loc[ALWAYS, "by_chance"] == 0.0
     share = value(figures, FAIR, "says_true", "valid")
     assert chance.loc[FAIR, "by_chance"] == pytest.approx(share * (1 - share))
@@ -268,8 +272,16 @@ def test_without_a_baseline_it_says_what_one_answer_would_have(task: Any, share:
 
 def test_a_confusion_matrix_loses_no_answer() -> None:
     data = estimated("rfc-diagnose")
-    confusion = confusion_frame(data, "rfc-diagnose")
-    assert confusion[[*MANIPULATIONS, "invalid"]].to_numpy().sum() == len(data.items)
+    counted = confusion_frame(data, "rfc-diagnose")
+    assert counted[[*MANIPULATIONS, "invalid"]].to_numpy().sum() == len(data.items)
+
+
+@pytest.mark.parametrize("draws", [1, 2])
+def test_a_confusion_matrix_speaks_of_draws_where_there_are_several(draws: int) -> None:
+    frame = rows("rfc-detect", pairs=4)
+    frame = pd.concat([frame.assign(draw=draw) for draw in range(1, draws + 1)])
+    shows = confusion("rfc-detect", data_of(frame, "rfc-detect", 20)).shows
+    assert ["all draws" in one.caption for one in shows] == [draws > 1] * 2
 
 
 def test_a_label_of_another_task_is_the_callers_mistake() -> None:

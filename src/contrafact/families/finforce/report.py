@@ -255,6 +255,7 @@ SPEC = ReportSpec(
                 forms=("all",),
                 group="A headline",
                 ranked=False,
+                key=("sample_id",),
             )
             for name, label in COSTS.items()
         ),
@@ -270,7 +271,7 @@ SPEC = ReportSpec(
         filters=(("side", "Side"), ("category", "Category")),
         classes=tuple(_CLASS_LABELS.items()),
         columns=(("edit_distance", "Edit distance from the headline"),),
-        where=("{category}", "headline's perplexity {headline_perplexity:,.1f}"),
+        where=("{side}", "{category}", "headline's perplexity {headline_perplexity:,.1f}"),
         facts=(("Base continuation", "base"),),
         before="headline",
         pair="sample_id",

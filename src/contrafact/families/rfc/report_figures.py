@@ -150,11 +150,12 @@ def pairwise(data: ChapterData) -> Section:
     whole = data.figures[data.figures["manipulation"].isna()]
     if not whole["measure"].eq("pairwise_accuracy").any():
         return Section("pairwise", "Pairwise accuracy")
-    over = "Over valid outputs"
+    over, both = "Over valid outputs", "Both right, %"
+    valid, counted = (data.marks(data.spec.measure("pairwise_accuracy"), form) for form in _FORMS)
     shown = (
-        Column("pairwise_accuracy_valid", over, "share", "Both right, %", "high"),
-        Column("pairwise_accuracy_strict", "Strict", "share", "Both right, %", "high"),
-        Column("by_chance", "By chance", "share", "Both right, %"),
+        Column("pairwise_accuracy_valid", over, "share", both, "high", valid),
+        Column("pairwise_accuracy_strict", "Strict", "share", both, "high", counted),
+        Column("by_chance", "By chance", "share", both),
         Column("says_true_valid", "Answers true", "share", f"{over}, %"),
         Column("right_on_true_valid", "Right on original", "share", f"{over}, %"),
         Column("right_on_false_valid", "Right on manipulated", "share", f"{over}, %"),
@@ -166,12 +167,15 @@ def pairwise(data: ChapterData) -> Section:
     strict = data.overall("pairwise_accuracy", "strict")
     frame = frame.merge(strict[["system", "n"]].rename(columns={"n": "pairs"}), how="left")
     columns = [Column("system", "System", "text"), Column("pairs", "Pairs", "count"), *shown]
-    figure = {"measure": "pairwise_accuracy", "form": "strict"}
+    figures = data.figures
+    figures = figures[figures["measure"].eq("pairwise_accuracy") & figures["form"].eq("strict")]
     for name in MANIPULATIONS:
-        part = data.figures[data.figures["manipulation"].eq(name)]
+        part, group = figures[figures["manipulation"].eq(name)], "Both right, strict, %, of pairs"
         if not part.empty:
-            frame = with_figures(frame, part, {name: figure})
-            columns.append(Column(name, name.title(), "share", "Both right, strict, %", "high"))
+            frame = with_figures(frame, part, {name: {"form": "strict"}})
+            frame[f"{name}_of"] = frame["system"].map(part.set_index("system")["n"])
+            columns.append(Column(name, name.title(), "share", group, "high", counted))
+            columns.append(Column(f"{name}_of", "of", "count", group))
     caption = (
         "Both members of a pair right: the original paragraph called true and the manipulated one "
         "false. By chance: what answers that do not depend on the paragraph would have at the "
@@ -202,7 +206,7 @@ def by_shots(data: ChapterData) -> Section:
     columns = (
         Column("system", "Model and method", "text"),
         *(
-            Column(f"{form}_{n}", f"{n} shots", "share", f"Acc., {group.lower()}, %", "high")
+            Column(f"{form}_{n}", f"{n} shots", "share", f"Acc., {group.lower()}, %", "high", False)
             for form, group in _HEADINGS.items()
             for n in shots
         ),
@@ -238,12 +242,8 @@ CONTEXT = (
 def surface(task: TaskName, data: ChapterData) -> Section:
     """Return the section on the surface baseline beside the models' median (figure 4)."""
     found = surface_figures(data.items, task, **data.bootstrap.how)
-    section = Section(
-        "surface",
-        "Surface features beside the models",
-        contents="Surface features",
-        results={"surface": found},
-    )
+    title, short = "Surface features beside the models", "Surface features"
+    section = Section("surface", title, contents=short, results={"surface": found})
     if found.empty:
         return section
     names = {"accuracy": "Acc.", "f1": "Macro-F1"}
@@ -349,7 +349,8 @@ def confusion(task: TaskName, data: ChapterData) -> Section:
         *(Column(label, label, "count", "Answered") for label in labels),
         Column("invalid", "no label", "count", "Answered"),
     )
-    caption = "How often each gold label was answered with which; all draws."
+    draws = "; all draws" * bool(data.items["draw"].max() > 1)
+    caption = f"How often each gold label was answered with which{draws}."
     title = "Confusion matrices"
     table = Table("confusion", title, caption, columns, frame, group_by="system")
     answers = [*labels, *(["invalid"] if frame["invalid"].any() else [])]
@@ -359,7 +360,7 @@ def confusion(task: TaskName, data: ChapterData) -> Section:
     chart = GridChart(
         "confusion",
         "Answers by gold label",
-        "Of the items of each gold label, the share answered with each; all draws.",
+        f"Of the items of each gold label, the share answered with each{draws}.",
         systems,
         ["no label" if name == "invalid" else name for name in answers],
         [

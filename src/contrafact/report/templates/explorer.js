@@ -252,7 +252,7 @@
         this.select(flag.label,
           [any, ["1", flag.words[0]], ["0", flag.words[1]],
             ...(flag.codes.includes(2) ? [["2", "left open"]] : []),
-            ...(flag.codes.includes(-1) ? [["-1", "no verdict"]] : [])],
+            ...(flag.codes.includes(-1) ? [["-1", flag.words[2]]] : [])],
           (row, chosen) => flag.codes[row] === Number(chosen));
       if (index.classes.length) {
         const sets = index.classes.map((one) => new Set(one.rows));

@@ -156,7 +156,7 @@ def test_a_template_that_one_run_uses_in_addition_is_named_and_is_no_other_promp
     first, second = ([one for one in run.notes if "prompts" in one] for run in task.meta.runs)
     other = "the same texts" if text == "1" else "other texts of f/b"
     assert not first
-    assert second == [f"Of the prompts that a uses as well: {other}; b uses f/c in addition."]
+    assert second == [f"Compared with the prompts of a: {other}; b uses f/c in addition."]
     shown = dict(run_facts(task.meta.runs[1], task.spec))
     assert shown["Prompt pack"] == "default"
     assert shown["Its templates used"] == f"f/a 1, f/b {text}, f/c 3"

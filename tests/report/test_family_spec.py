@@ -208,7 +208,7 @@ def test_without_judge_and_fluency_the_chapter_says_so(
     run = RunFacts(name="run", models=("tern/one",))
     paths = build_report([TaskRuns("flip", items, ReportMeta(runs=(run,)))], tmp_path, resamples=50)
     overall = (paths / "tables" / "overall.md").read_text(encoding="utf-8")
-    assert "No judge was named (--judge), so what needs a judge is left out." in overall
+    assert "No judge was named (--judge), so judged measures are left out." in overall
     assert "Fluency was not scored" in overall
     assert "Flipped" not in overall.split("\n")[4]
 

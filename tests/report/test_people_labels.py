@@ -76,7 +76,7 @@ def test_a_report_shows_what_people_would_pass(study, tmp_path):
     assert shown["corrected"] < shown["raw"], "people are stricter here"
     assert rates["forward_compatibility"]["labelled"] is None
     page = (paths / "report.html").read_text()
-    assert "prediction-powered inference" in page and "Sensitivity is the share" not in page
+    assert "prediction-powered inference" in page and "sensitivity is the share" not in page
 
 
 def found(tasks, labels):

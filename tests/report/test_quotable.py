@@ -439,7 +439,7 @@ class TestJudges:
     def test_it_says_what_a_panel_says_where_its_judges_disagree(self, panel: Any) -> None:
         data, _ = panel
         caption = panel_section(data).shows[0].caption
-        assert "without a majority, as of two, the panel's is left open" in caption
+        assert "Without a majority, as when two disagree, the panel's is left open" in caption
         two = [Verdict(criterion="x", passed=passed, judge="j") for passed in (True, False)]
         assert (panel_verdict(two).passed, panel_verdict(two).invalid) == (None, "tie")
 

@@ -95,7 +95,7 @@ def test_what_is_no_answer_counts_as_wrong_and_is_shown(
     assert abs(strict - sound.mean()) < 1e-9
     assert abs(valid - items["directionality"].mean()) < 1e-9
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "Of those degenerate" in page
+    assert "Of these, degenerate" in page
     reasons = pd.read_csv(tmp_path / "run" / "tables" / "invalid_reasons.csv")
     shown = dict(zip(reasons["invalid_reason"], reasons["count"], strict=True))
     assert shown == items["degenerate"].dropna().value_counts().to_dict()

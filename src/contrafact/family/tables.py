@@ -30,7 +30,7 @@ def notes_on(data: ChapterData, *measures: str) -> tuple[str, ...]:
     scored = any(measure.fluency for measure in chosen)
     models = data.meta.fluency_models
     cases = {
-        "No judge was named (--judge), so what needs a judge is left out.": (
+        "No judge was named (--judge), so judged measures are left out.": (
             judged and not data.judged
         ),
         "Fluency was not scored, so the perplexity columns are left out.": (
@@ -104,8 +104,8 @@ def measure_table(
     )
     first = (Column("system", "System", "text"), *counted)
     usual_caption = (
-        f"Small figures under a number are its {data.percent_level} interval, clustered by "
-        f"{spec.cluster_noun}. Strict counts what is invalid or no answer as wrong."
+        f"Small figures below a value are its {data.percent_level} interval, clustered by "
+        f"{spec.cluster_noun}. Strict scores count invalid outputs and non-answers as wrong."
     )
     valid = [column for _, form, column in columns if form != "strict"]
     strict = [column for _, form, column in columns if form == "strict"]
@@ -255,10 +255,10 @@ def measure_chart(
     wanted = {system: {"system": system} for system in systems}
     frame = with_figures(pd.DataFrame({name: rows}), figures, wanted, [name])
     some = len(systems) < len(data.systems)
-    more = f" The first {len(systems)} of {len(data.systems)} systems are drawn." if some else ""
+    more = f" The first {len(systems)} of {len(data.systems)} systems are shown." if some else ""
     caption = (
         f"Over valid outputs, with {data.percent_level} intervals by {spec.cluster_noun} (none "
-        f"under {spec.fewest} {spec.clusters}).{more}"
+        f"below {spec.fewest} {spec.clusters}).{more}"
     )
     kind = spec.measure(next(iter(measures))).kind
     names = [measures.get(row, row) for row in rows]
@@ -286,7 +286,7 @@ def invalid_table(
     counts: dict[Column, Callable[[pd.DataFrame], float | None]] = {
         Column("asked", "Asked for", "count"): len,
         Column("valid", "Valid", "count"): lambda rows: int(rows["valid"].sum()),
-        Column("degenerate", "Of those degenerate", "count"): lambda rows: (
+        Column("degenerate", "Of these, degenerate", "count"): lambda rows: (
             int(rows["degenerate"].notna().sum()) if any_degenerate else None
         ),
         Column("invalid", "Invalid", "count"): lambda rows: int(rows["valid"].eq(0).sum()),
@@ -310,8 +310,8 @@ def invalid_table(
     caption = caption or f"{data.spec.output[1].capitalize()} asked for, and how many are valid."
     if any_degenerate:
         caption += (
-            " A degenerate output is valid but no answer to the request, for one of the "
-            "reasons given below. The strict form counts it as wrong."
+            " A degenerate output is valid but does not answer the request, for one of the reasons "
+            "given below. The strict form counts it as wrong."
         )
     there = tuple(column for column in columns if column.key in frame.columns)
     return Table("invalid", title, caption, there, frame)
@@ -350,7 +350,7 @@ def reason_table(data: ChapterData) -> Table | None:
     if len(rest) > 1:
         line = {
             "where": "any",
-            "invalid_reason": f"{len(rest):,} other reasons, which Every output shows",
+            "invalid_reason": f"{len(rest):,} other reasons (see Every output)",
             "count": int(rest["count"].sum()),
             "systems": int(every["system"].nunique()),
         }
@@ -360,11 +360,11 @@ def reason_table(data: ChapterData) -> Table | None:
     columns = (
         *((Column("where", "Where", "text"),) if data.spec.criteria else ()),
         Column("invalid_reason", "Reason", "text"),
-        Column("example", "For example", "text"),
+        Column("example", "Example", "text"),
         Column("count", "Count", "count"),
         *((Column("systems", "Systems", "count"),) if len(data.systems) > 1 else ()),
     )
-    caption = "Every invalid output and every verdict that is not decided, by the reason given."
+    caption = "Invalid or degenerate outputs, and undecided verdicts, counted by the reason given."
     frame = shown[[column.key for column in columns]].reset_index(drop=True)
     return Table("invalid_reasons", "Reasons", caption, columns, frame).without_empty_columns()
 

@@ -95,7 +95,7 @@ def _other_prompts(first: RunFacts, run: RunFacts) -> Iterator[str]:
         texts = f"other texts of {listed(other)}" if other else "the same texts"
         for one, own in ((first, a.keys() - b.keys()), (run, b.keys() - a.keys())):
             texts += f"; {one.name} uses {listed(sorted(own))} in addition" if own else ""
-        yield f"Of the prompts that {first.name} uses as well: {texts}."
+        yield f"Compared with the prompts of {first.name}: {texts}."
 
 
 def _task_runs(task: str, runs: Sequence[RunItems]) -> TaskRuns:
@@ -141,14 +141,14 @@ def _facts(folder: Path, manifest: Manifest, systems: tuple[str, ...]) -> RunFac
         lost = len(pd.read_csv(folder / FAILURES))
         notes.append(f"{lost} samples failed and are not in these figures")
     if spec.criteria and not judges:
-        notes.append("No judge was named: what needs a judge is left out.")
+        notes.append("No judge was named, so judged measures are left out.")
     if manifest.pack.name in bundled_packs():
         notes.append(
-            f"Prompts of the pack '{manifest.pack.name}', which says what is judged: not those of "
-            "the default pack or of published rows."
+            f"The prompts of the pack '{manifest.pack.name}' say what is judged. They are not "
+            "those of the default pack or of published rows."
         )
     if settings.get("judge_context"):
-        notes.append("The judge saw what the system was asked too (--judge-context).")
+        notes.append("The judge also saw what the system was asked (--judge-context).")
     if manifest.data.name == BUNDLED:
         notes.append(f"The {spec.unit[1]} are bundled samples of our own writing.")
     data, transport = manifest.data, settings["transport"]

@@ -37,12 +37,12 @@ def comparison_table(data: ChapterData) -> Table | None:
                 Column(f"n_{form}", "Items", "count", group=group),
             ]
     caption = (
-        "The first system minus the second, on what both were asked, few-shot draws averaged "
-        f"first: {data.percent_level} interval by {spec.cluster_noun}, p-value by flipping the "
-        f"sign of whole {spec.clusters}, and the same adjusted (Holm) for the "
-        f"{count(number_of_tests(pairs), 'test')} of this page: its pairs of systems by the "
-        "measures compared, either form of a measure being one. Read the adjusted p-value; the "
-        "intervals are of single differences, not adjusted."
+        "The first system minus the second, on the outputs that both were asked for, after "
+        f"averaging over few-shot draws. Intervals ({data.percent_level}) are clustered by "
+        f"{spec.cluster_noun}. The p-value comes from flipping the signs of whole {spec.clusters}. "
+        f"Holm's method adjusts it for the {count(number_of_tests(pairs), 'test')} of this "
+        "chapter: one for each pair and compared measure (both forms count as one). Rely on the "
+        "adjusted p-value, since the intervals are not adjusted."
     )
     title, frame = "Paired comparisons", pd.DataFrame(lines)
     return Table("paired", title, caption, tuple(columns), frame, (), "pair")
@@ -65,15 +65,15 @@ def corrected_table(data: ChapterData) -> Table | None:
         *([Column("labelled", "Labelled", "count")] if data.labelled else ()),
         Column("n", "Verdicts", "count"),
         *(_OF_EXAMS if data.examined else ()),
-        Column("rests_on", "Rests on", "text"),
-        Column("speaks_of", "Speaks of", "text"),
-        Column("known", "Why none is corrected", "text"),
+        Column("rests_on", "Based on", "text"),
+        Column("speaks_of", "Applies to", "text"),
+        Column("known", "Why not corrected", "text"),
     )
     frame = rates.assign(
         band=rates["system"] + ", judged by " + rates["judge"],
         criterion=rates["criterion"].map(data.spec.labels),
     )
-    title, caption = "Judged rates, raw and corrected", "By an exam, or by people's labels."
+    title, caption = "Judged rates, raw and corrected", "Corrected by an exam or people's labels."
     return Table("corrected", title, caption, columns, frame, (), "band")
 
 
@@ -84,12 +84,11 @@ def judge_table(data: ChapterData) -> Table | None:
     frame = rates[rates["sensitivity"].notna()].drop_duplicates(["judge", "criterion"])
     frame = frame.assign(criterion=frame["criterion"].map(data.spec.labels))
     caption = (
-        "Sensitivity is the share of what should pass that the judge passes, specificity the "
-        "share of what should fail that it fails, on items whose verdict is known. Small figures "
-        "are 95% intervals (Wilson), in which items of one event or story count less than others; "
-        f"none from fewer than {MIN_CLUSTERS} events or stories. An exam without any error cannot "
-        "tell the judge from a perfect one. Rates that this corrects stand "
-        "beside the raw ones in the table of results."
+        "Of the exam's items that should pass, sensitivity is the share that the judge passes. Of "
+        "those that should fail, specificity is the share that it fails. Small figures are 95% "
+        "intervals (Wilson), in which items of one event or story count less than others; there "
+        f"are none below {MIN_CLUSTERS} events or stories. If a judge made no error, its exam "
+        "cannot tell it from a perfect one. The results show corrected rates beside raw ones."
     )
     columns = (Column("criterion", "Criterion", "text"), *_OF_EXAMS)
     return Table("judge", "In the exam", caption, columns, frame, (), "judge")
@@ -128,10 +127,10 @@ def panel_section(data: ChapterData) -> Section:
         Column("judges", "Judges", "count"),
     )
     caption = (
-        f"How far judges agree on {spec.output[1]} that at least two of them decided, "
-        f"{data.percent_level} interval by {spec.cluster_noun}. A judge that was asked again "
-        "counts once. Where nearly all verdicts are the same, kappa and alpha sink although the "
-        "judges agree; AC1 does not. Where no judge failed any, none says if a failure is noticed."
+        f"How far the judges agree on {spec.output[1]} that at least two of them decided, with "
+        f"{data.percent_level} intervals by {spec.cluster_noun}. A judge asked again counts once. "
+        "If nearly all verdicts are the same, kappa and alpha are low even if judges agree; AC1 is "
+        "not. If no judge failed any, the values do not show whether failures are noticed."
     )
     names = frame["criterion"].map(spec.labels).fillna(frame["criterion"])
     frame = frame.assign(criterion=names)
@@ -202,20 +201,21 @@ def _judged_table(data: ChapterData) -> Table:
     role = role.mask(votes["judge"].isin(repeats), "the same judge, earlier")
     columns = (
         Column("judge", "Judge", "text"),
-        Column("role", "Its verdicts are", "text"),
+        Column("role", "Status", "text"),
         Column("verdicts", "Asked for", "count", "Verdicts"),
         Column("decided", "Decided", "count", "Verdicts"),
         Column("open", "Open", "count", "Verdicts"),
-        Column("alone", "It alone", "count", "Verdicts"),
-        Column("passed", "Passed, %", "share", "Of the decided"),
-        Column("both", "Another too", "count", "Of the decided"),
-        Column("same", "Of these alike, %", "share", "Of the decided"),
+        Column("alone", "Decided alone", "count", "Verdicts"),
+        Column("passed", "Passed, %", "share", "Of those decided"),
+        Column("both", "Also by another", "count", "Of those decided"),
+        Column("same", "Same verdict, %", "share", "Of those decided"),
     )
     caption = (
-        "Every judge's own verdicts. It alone: decided by no other judge of the figures, so that "
-        "the panel's verdict is this judge's. Where judges disagree, that of more than half of "
-        "those that decided counts; without a majority, as of two, the panel's is left open. A "
-        "judge asked again is compared with itself: how stable it is, not whether two agree."
+        "The verdicts of each judge. Where a judge decided alone, no other judge in the figures "
+        "did, and its verdict is the panel's. If judges disagree, the verdict of more than half of "
+        "those that decided counts. Without a majority, as when two disagree, the panel's is left "
+        "open. A judge asked again is compared with itself: this shows its stability, not whether "
+        "two judges agree."
     )
     return Table("judges", "Who judged", caption, columns, votes.assign(role=role))
 

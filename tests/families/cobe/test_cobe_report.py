@@ -264,7 +264,7 @@ def test_what_the_proof_cannot_read_is_left_out_or_the_panels(panel: bool) -> No
     shows = [one for section in sections_of(data_of(items)) for one in section.shows]
     (table,) = [one for one in shows if isinstance(one, Table) and one.key == "read_by"]
     assert ("the panel's other judges decide alone" in table.caption) == panel
-    assert ("valid figures leave it out" in table.caption) == (not panel)
+    assert ("The valid form leaves it out" in table.caption) == (not panel)
     # What the proof left open was read all the same.
     assert [column.label for column in table.columns[1:]][-1] == "Left open"
     assert "read" not in table.title.lower() and "nobody" not in table.caption.lower()

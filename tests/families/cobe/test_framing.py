@@ -158,7 +158,7 @@ def test_framings_make_a_grid_with_a_table_of_reading_and_following(
     assert "cobe/framing" in manifest["pack"]["templates"]
     table = pd.read_csv(tmp_path / "run" / "tables" / "framing.csv")
     assert table["which"].iloc[0] == "all" and table["pairs_strict"].iloc[0] == 3
-    assert "Reading of the request" in (tmp_path / "run" / "report.html").read_text()
+    assert "Reading the request" in (tmp_path / "run" / "report.html").read_text()
 
     again = quick_contrafact("run", "--config", "run/config.yaml", "--out", "run", code=0)
     assert "no model was called" in again.stdout

@@ -54,7 +54,7 @@ _SCOPES = {
     "phrasing": "phrasing",
     "domain": "domain",
     "failure_mode": "failure mode",
-    "cause": "whether the supposed change has a told cause",
+    "cause": "whether the story tells a cause of the change",
 }
 _CAUSES = {1.0: "a told cause", 0.0: "no told cause"}
 _ORDER = {
@@ -66,12 +66,12 @@ _ORDER = {
 _NOT_NAMED = "not named"
 _STORY_HAS = {"E1": "unchanged", "E2": "changed", "E4": "numerical", "E5": "latent"}
 _HOW = (
-    "Small figures under a number are its 95% interval, clustered by block (stories that share "
-    "events and wordings, or vary one core story); under ten blocks there is none. Strict counts "
-    "invalid responses and verdicts, and responses that are no answer, as failed; the other "
-    "form leaves out what is invalid or left open."
+    "Small figures below a value are its 95% interval, clustered by block (stories that share "
+    "events and wordings, or vary one core story); with fewer than ten blocks there is none. "
+    "Strict scores count invalid responses, non-answers and verdicts left open as failed. Other "
+    "scores leave out what is invalid or left open."
 )
-_PART = f"A group of a few blocks speaks of these stories, not of its kind. {_HOW}"
+_PART = f"Scores from a few blocks describe these stories, not all of their kind. {_HOW}"
 
 
 def prepare(items: pd.DataFrame) -> pd.DataFrame:
@@ -162,17 +162,17 @@ def _with_table_5(table: Table) -> Table:
         }
     )
     context = (
-        f"Published rows are as printed, judged by {judge}, on the paper's stories. They "
-        "are context, not a comparison, and take no part in the marks."
+        f"Published rows are shown as printed, judged by {judge} on the paper's stories. They are "
+        "context, not a comparison, and are never marked as best."
     )
     return with_published(table, frame, "Published · CoBe, table 5", (context,))
 
 
 def _results(data: ChapterData) -> Section:
     caption = (
-        "A response is correct where it passes all criteria that its story has; accuracy is "
-        "over the responses to all three phrasings, and ± is the standard deviation of the "
-        f"phrasings' accuracies. {_HOW}"
+        "A response is correct if it passes all criteria that apply to its story. Accuracy covers "
+        "the responses to all three phrasings, and ± is the standard deviation of the phrasings' "
+        f"accuracies. {_HOW}"
     )
     measures = ("accuracy", "accuracy_spread")
     counts = (*_framed(data), "judge", "blocks", "asked", "invalid", "decided")
@@ -196,21 +196,21 @@ def _read_by(data: ChapterData) -> Table | None:
     columns = (
         Column("system", "System", "text"),
         *(
-            Column(name, label, "count", "The proof's verdicts, by whose reading decided")
+            Column(name, label, "count", "The proof's verdicts, by how responses were read")
             for name, label in zip(names, labels, strict=True)
         ),
     )
     caption = (
-        "The proof decides what follows, from a drawn story's text or a written one's structure; "
-        "a language model (--reader) reads what a response says, or for a drawn story the grammar "
-        "of its file. Left open is what the reading does not decide, such as a link to what is no "
-        "fact of the story, or no cause in it: "
+        "The proof decides what follows from the change, from a generated story's text or a "
+        "written one's structure. A language model (--reader) reads the response; for a generated "
+        "story, its file's grammar can. A verdict is left open if the reading does not decide it, "
+        "as when a response links what is not a fact or not a cause in the story. "
     )
     panel = data.items["judge"].astype(str).str.contains(" + ", regex=False).any()
     caption += (
-        "there the panel's other judges decide alone."
+        "Then the panel's other judges decide alone."
         if panel
-        else "valid figures leave it out, strict ones count it as failed."
+        else "The valid form leaves it out; the strict form counts it as failed."
     )
     return Table("read_by", "What the proof decided", caption, columns, frame)
 
@@ -219,9 +219,9 @@ def _criteria(data: ChapterData) -> Section:
     title = "Failure rates by criterion"
     named = {measure.name: measure.label for measure in _FAILURES}
     caption = (
-        "The share of responses that fail a criterion, among those it was asked of: a criterion "
-        "that a story lacks is not asked, and a response may fail several. Beside a rate stands "
-        f"its number of responses. {_HOW}"
+        "The share of responses that fail a criterion, among those to which it applies. A response "
+        "can fail several criteria. The column beside each rate shows the number of responses that "
+        f"it covers. {_HOW}"
     )
     chart = measure_chart(data, "criteria", title, named, axis="Failed, %")
     counts = _framed(data)
@@ -238,8 +238,8 @@ def _parts(data: ChapterData) -> Section:
         caption = _PART
         if scope == "failure_mode":
             caption = (
-                "Stories labelled with a failure mode, which they were written to probe; a story "
-                f"with several counts under each. {_PART}"
+                "Stories are labelled with the failure modes that they were written to probe. A "
+                f"story with several modes counts under each. {_PART}"
             )
         key, title, measure = f"by_{scope}", f"Accuracy by {label}", {"accuracy": "Acc."}
         shown += [
@@ -265,7 +265,7 @@ def _stated(items: pd.DataFrame) -> "pd.Series[bool]":
 
 def _framing(data: ChapterData) -> Section:
     """Return a table that separates reading of the request from following of causes."""
-    title = "Reading of the request, following of causes"
+    title = "Reading the request, following causes"
     lines = pd.DataFrame(_readings(data))
     if lines.empty:
         return Section("framing", title)
@@ -282,12 +282,12 @@ def _framing(data: ChapterData) -> Section:
             Column(f"reading_{form}", "Reading, points", "points", heading, ranked=False),
         ]
     caption = (
-        "A pair is a story asked in one phrasing both ways: plain, as in the paper, and with the "
-        "convention stated that the change comes from outside. Following is the share right where "
-        "it is stated, so that only the following of causes can fail; reading is that share minus "
-        "the plain one: what the system loses by how it takes the plain request. A told cause: the "
-        f"story tells a cause of what is supposed. Small figures are {data.percent_level} "
-        "intervals, paired and clustered by block; none with fewer than ten blocks."
+        "A pair is a story asked in one phrasing in two ways: plain, as in the paper, and with a "
+        "stated convention, that the change comes from outside. Following is the share right with "
+        "the convention, where only the following of causes can fail. Reading is that share minus "
+        "the plain one: what is lost by how the system reads the plain request. Stories with a "
+        f"told cause tell a cause of the change. Small figures are {data.percent_level} intervals, "
+        "paired and clustered by block; there are none below ten blocks."
     )
     table = finished_table("framing", title, caption, columns, lines)
     return Section("framing", title, (replace(table, group_by="system", clusters="blocks"),))
@@ -337,10 +337,10 @@ def _errors(data: ChapterData) -> Section:
     invalid = invalid_table(
         data,
         "Invalid responses and verdicts",
-        "A verdict is left open where a model replies neither T nor F (read from the next token's "
-        "probabilities where the provider gives them), a verifier does not decide, or a panel has "
-        "no majority. A response is left open where no criterion failed and a verdict is open; "
-        "the strict form counts it as wrong.",
+        "A verdict is left open if a model replies neither T nor F (read from the next token's "
+        "probabilities if the provider gives them), if a verifier does not decide, or if a panel "
+        "has no majority. A response is left open if it failed no criterion and has an open "
+        "verdict. The strict form counts it as wrong.",
         {
             Column("verdicts", "Verdicts asked for", "count"): _verdicts,
             Column("verdicts_invalid", "Verdicts left open", "count"): lambda rows: _verdicts(

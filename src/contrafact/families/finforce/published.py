@@ -49,7 +49,7 @@ def fluency_notes(data: ChapterData) -> tuple[str, ...]:
         ours = ", ".join(data.meta.fluency_models) or "another model"
         return (
             f"The published perplexities are left blank: they are {facts['fluency_model']}'s, and "
-            f"these runs were scored by {ours}. Perplexities of different models do not compare.",
+            f"{ours} scored these runs. Perplexities of different models are not comparable.",
         )
     return (
         f"The paper scored fluency with {facts['fluency_model']} and found a mean of "
@@ -73,7 +73,7 @@ def with_paper(table: Table, rows: pd.DataFrame, where: str, notes: tuple[str, .
         f"fluency {facts['fluency_model']} · {facts['headlines']:,} headlines"
     )
     context = (
-        "Published rows are as printed, without intervals: another judge on other headlines. "
-        "They are context, not a comparison, and take no part in the marks."
+        "Published rows are shown as printed, without intervals. Their judge and headlines differ: "
+        "they are context, not a comparison, and never marked as best."
     )
     return with_published(table, rows, label, (*notes, context))

@@ -91,7 +91,7 @@ def _scope_caption(data: ChapterData) -> str:
     return (
         f"{PLAIN_CAPTION} Δ is the mean over counterfactuals minus the mean over the headlines"
         + (f" ({means[0]})" if len(means) == 1 else "")
-        + ". The mean is fragile: a few garbled texts move it, so the median stands beside it."
+        + ". A few garbled texts can move the mean, so the median is shown beside it."
     )
 
 
@@ -115,9 +115,9 @@ _PERPLEXITIES = ("perplexity", "perplexity_median", "delta_perplexity")
 def _scope_table(data: ChapterData, scope: str, title: str) -> Table | None:
     measures = ("valid", "sound", *_PERPLEXITIES, *_SCORES, *(COSTS if scope == "overall" else ()))
     caption = (
-        f"{_scope_caption(data)} What it takes to write both counterfactuals of a headline (calls, "
-        "tokens sent and received, list price of 1,000 headlines in US dollars) is the writer's; "
-        "the judge is not counted."
+        f"{_scope_caption(data)} The columns per headline show what it takes to write both of its "
+        "counterfactuals (calls, tokens sent and received, list price of 1,000 headlines in US "
+        "dollars), without judging."
     )
     table = measure_table(data, scope, title, measures, caption, counts=("headlines",), of=scope)
     return with_published_scope(data, table) if table and data.published else table
@@ -134,8 +134,8 @@ def _results(data: ChapterData) -> Section:
 
 def _categories(data: ChapterData) -> Section:
     caption = (
-        f"Both sides together, largest categories first. {PLAIN_CAPTION} With few headlines "
-        "the intervals are wide, and under five there are none."
+        f"Both sides together, largest categories first. {PLAIN_CAPTION} Intervals are wide with "
+        "few headlines, and there are none with fewer than five."
     )
     title, measures = "By market category", (*_PERPLEXITIES[1:], *_SCORES)
     table = measure_table(
@@ -150,13 +150,13 @@ def _categories(data: ChapterData) -> Section:
 
 def _errors(data: ChapterData) -> Section:
     caption = (
-        "Signs of error that can be computed, of so many outputs to which they apply. Similar "
-        "semantics: hardly a character changed. Fantastical edit: none of the names that spaCy "
-        "finds in the headline is left. Fluency lapse: a perplexity of more than "
-        f"{PERPLEXITY_RATIO:g} times the headline's. Numeric prediction: a figure the headline "
-        "does not have, which the task forbids. These are rules on the surface of a text, which "
-        "say where to look: read the outputs before quoting them. Trivial consequences and "
-        "financially unrealistic, where shown, are the judge's."
+        "Signs of errors that can be computed, with the number of outputs to which each applies. "
+        "Similar semantics: hardly a character changed. Fantastical edit: the output has none of "
+        "the names that spaCy finds in the headline. Fluency lapse: the perplexity is more than "
+        f"{PERPLEXITY_RATIO:g} times the headline's. Numeric prediction: the output has a figure "
+        "that the headline does not have, which the task forbids. These rules look only at the "
+        "surface of a text: read the outputs before you quote the figures. Trivial consequences "
+        "and financially unrealistic, if shown, are the judge's verdicts."
     )
     classes = measure_table(
         data, "errors", "Error classes", ERROR_CLASSES, caption, notes=False, numbers=True
@@ -172,9 +172,9 @@ def _invalid(data: ChapterData) -> Table:
     return invalid_table(
         data,
         "Invalid outputs and verdicts",
-        "Counterfactuals asked for, and what became of them. A repaired output was read after the "
-        "parser repaired its format, never its words. An invalid verdict is a judge's reply that "
-        "is neither true nor false; a missing one was never given.",
+        "The counterfactuals that were asked for, and what became of them. A repaired output was "
+        "read after the parser repaired its format, never its words. An invalid verdict is a "
+        "judge's reply that is neither true nor false. A missing verdict was never given.",
         {
             Column("repairs", "Repaired", "count"): _repaired,
             **{
@@ -253,7 +253,7 @@ SPEC = ReportSpec(
                 "coefficient" if name.startswith("dollars") else "number",
                 "low",
                 forms=("all",),
-                group="A headline",
+                group="Per headline",
                 ranked=False,
                 key=("sample_id",),
             )

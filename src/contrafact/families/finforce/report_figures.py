@@ -39,8 +39,8 @@ COSTS: Mapping[str, str] = {"calls": "Calls", "tokens": "Tokens", "dollars_per_1
 with dollars per thousand headlines. Items of outputs that were made elsewhere lack it."""
 
 PLAIN_CAPTION = (
-    "Small figures under a number are its 95% interval, clustered by headline; sd is the standard "
-    "deviation over few-shot draws. Strict counts what is invalid or no answer as wrong."
+    "Small figures below a value are its 95% interval, clustered by headline; sd is the standard "
+    "deviation over few-shot draws. Strict scores count invalid outputs and non-answers as wrong."
 )
 
 Key = tuple[str, Form]
@@ -222,9 +222,9 @@ def risk_against_opportunity(data: ChapterData) -> Section:
                 wanted |= {f"{measure}_{side}": {"scope": side, **at} for side in SIDES}
     frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
     caption = (
-        "Risk minus opportunity, in percentage points, on the same headlines, with intervals of "
-        "single differences, not adjusted for their number. Where all was judged alike, they come "
-        "from those of the two sides, which the table of results has."
+        "Risk minus opportunity on the same headlines, in percentage points. The intervals of "
+        "single differences are not adjusted for their number. If a difference is the same in all "
+        "resamples, its interval comes from those of the two sides (see the table of results)."
     )
     key, title = "risk_vs_opportunity", "Risk minus opportunity"
     table = finished_table(key, title, caption, columns, frame, notes_on(data, *SHORT_NAMES))
@@ -290,10 +290,10 @@ def few_shot_change(data: ChapterData) -> Section:
         ),
     ]
     caption = (
-        "Few-shot minus zero-shot of the same model, the draws of the examples averaged. A lower "
-        "perplexity and a higher score are better. The intervals are of single changes; whether "
-        "one is more than chance is for the adjusted p-value (Holm), which is that of the paired "
-        "comparisons. Scores in percentage points."
+        "Few-shot minus zero-shot of the same model, averaged over the draws of examples, with "
+        "scores in percentage points. A lower perplexity and a higher score are better. Intervals "
+        "are those of single changes. The adjusted p-value (Holm), taken from the paired "
+        "comparisons, shows whether a change is more than chance."
     )
     if not data.meta.one_fluency_model:  # the change would be the models' as well
         columns = [column for column in columns if column.key != "perplexity"]
@@ -359,11 +359,11 @@ def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict
 def base_distance(data: ChapterData) -> Section:
     """Return the section on the distance of counterfactuals from their base, if there is one."""
     caption = (
-        "Between each valid counterfactual and the base continuation of its headline, the text "
-        "that the model wrote when no side was asked for: character edits over the longer "
-        "length, 0 to 1. Under shared noise a counterfactual differs from the base by what its "
-        "prompt asks; under fresh noise by chance as well. Small figures are 95% intervals, "
-        "clustered by headline."
+        "Between each valid counterfactual and the base continuation of its headline, which the "
+        "model wrote when no side was asked for. The distance is the number of character edits "
+        "over the longer length, from 0 to 1. Under shared noise, a counterfactual differs from "
+        "the base only because of its prompt; under fresh noise, also by chance. Small figures are "
+        "95% intervals, clustered by headline."
     )
     key, title = "base_distance", "Distance from the base continuation"
     table = measure_table(data, key, title, [key], caption, counts=("headlines",), notes=False)

@@ -41,8 +41,8 @@ from contrafact.family.tables import invalid_table, measure_chart, measure_table
 _ENOUGH_ANSWERS = 20
 _ONE_ANSWER = 0.95  # from this share on, a system nearly always says the same
 _HOW = (
-    "Small figures under a number are its 95% interval, clustered by source article. Inv. counts "
-    "replies that are no label; strict counts them as wrong."
+    "Small figures below a value are its 95% interval, clustered by source article. Inv. is the "
+    "number of invalid replies, which strict scores count as wrong."
 )
 _AUROC_OF = {
     "rfc-detect": "of the probability of true",
@@ -85,12 +85,12 @@ def _by_manipulation(items: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _caption(task: TaskName, data: ChapterData) -> str:
     text = (
-        f"{_HOW} Precision, recall and F1 are averaged over the classes; MCC is Matthews' "
-        "coefficient."
+        f"{_HOW} Precision, recall and F1 are averaged over the classes. MCC is Matthews' "
+        "correlation coefficient."
     )
     if data.overall("auroc").empty:
         return text
-    return f"{text} AUROC, {_AUROC_OF[task]}, is there where the method gave probabilities."
+    return f"{text} AUROC, {_AUROC_OF[task]}, is shown if the method gave probabilities."
 
 
 def _disagreements(keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -138,8 +138,8 @@ def _warnings(task: TaskName, data: ChapterData) -> Warnings:
     found = _one_answer(data)
     if task == "rfc-detect" and set(data.items["gold"]) == {FALSE}:
         text = (
-            "The pairs have no originals. A system that always answers false is always right "
-            "here: accuracy is the recall of false and no more."
+            "The pairs have no originals, so a system that always answers false is always right. "
+            "Here, accuracy is only the recall of false."
         )
         title = "Only manipulated paragraphs were shown"
         found.insert(0, Warned("no-originals", title, text))
@@ -162,8 +162,8 @@ def _one_answer(data: ChapterData) -> Warnings:
         )
     if not same:
         return []
-    same.append("Such a system tells nothing apart: do not read its accuracy as skill.")
-    return [Warned("system-says-one", "A system nearly always says the same", " ".join(same))]
+    same.append("Such a system distinguishes nothing, so its accuracy does not show skill.")
+    return [Warned("system-says-one", "A system nearly always gives one answer", " ".join(same))]
 
 
 def _measures(detects: bool) -> tuple[Measure, ...]:
@@ -199,9 +199,9 @@ def _results(task: TaskName, data: ChapterData) -> Section:
 def _manipulations(task: TaskName, data: ChapterData) -> Section:
     detects = task == "rfc-detect"
     which = (
-        "Both members of the pairs of each manipulation."
+        "Scores on both members of each manipulation's pairs."
         if detects
-        else "Each manipulation against the other three; recall is accuracy on its own pairs."
+        else "Each manipulation against the other three. Recall is the accuracy on its own pairs."
     )
     measures = ("accuracy", "f1", "mcc") if detects else ("precision", "recall", "f1")
     table = measure_table(
@@ -222,8 +222,8 @@ def _errors(data: ChapterData) -> Section:
     invalid = invalid_table(
         data,
         "Invalid replies",
-        "A reply is valid if exactly one label of the task stands in it, in any case, after "
-        "marked reasoning is taken away. Both, or neither, is invalid, and nothing is guessed.",
+        "A reply is valid if it contains exactly one label of the task, in upper or lower case, "
+        "after marked reasoning is removed. Any other reply is invalid, and no label is guessed.",
     )
     return Section("errors", "Invalid replies", (invalid, reason_table(data)))
 
@@ -290,4 +290,4 @@ def _spec(task: TaskName, title: str) -> ReportSpec:
 
 
 DETECT = _spec("rfc-detect", "Detecting manipulated financial news without a reference")
-DIAGNOSE = _spec("rfc-diagnose", "Telling how financial news was manipulated, beside the original")
+DIAGNOSE = _spec("rfc-diagnose", "Diagnosing manipulated financial news, given the original")

@@ -156,7 +156,7 @@ def pairwise(data: ChapterData) -> Section:
         Column("pairwise_accuracy_valid", over, "share", both, "high", valid),
         Column("pairwise_accuracy_strict", "Strict", "share", both, "high", counted),
         Column("by_chance", "By chance", "share", both),
-        Column("says_true_valid", "Answers true", "share", f"{over}, %"),
+        Column("says_true_valid", "Answered true", "share", f"{over}, %"),
         Column("right_on_true_valid", "Right on original", "share", f"{over}, %"),
         Column("right_on_false_valid", "Right on manipulated", "share", f"{over}, %"),
     )
@@ -177,11 +177,11 @@ def pairwise(data: ChapterData) -> Section:
             columns.append(Column(name, name.title(), "share", group, "high", counted))
             columns.append(Column(f"{name}_of", "of", "count", group))
     caption = (
-        "Both members of a pair right: the original paragraph called true and the manipulated one "
-        "false. By chance: what answers that do not depend on the paragraph would have at the "
-        "system's own share of true; a system that always says the same has 0, a coin a quarter. "
-        "Whether answers depend on the paragraph is what MCC and its interval say. "
-        "95% intervals by source article."
+        "A pair is right if the original paragraph is called true and the manipulated one false. "
+        "By chance is the value of answers that do not depend on the paragraph, at the system's "
+        "own share of true: 0 if it always gives the same answer, a quarter for a coin. MCC and "
+        "its interval show whether answers depend on the paragraph. Intervals are 95%, by source "
+        "article."
     )
     table = finished_table("pairwise", "Pairwise accuracy", caption, columns, frame)
     return Section("pairwise", table.title, [table])
@@ -233,9 +233,9 @@ def by_shots(data: ChapterData) -> Section:
 
 
 CONTEXT = (
-    "Published rows are as printed, over valid outputs and without intervals, on another set of "
-    "pairs, of the question that the presets rfc-detect-paper and rfc-diagnose-paper ask. They are "
-    "context, not a comparison, and take no part in the marks."
+    "Published rows are shown as printed, over valid outputs and without intervals. They are for "
+    "other pairs and for the question of the presets rfc-detect-paper and rfc-diagnose-paper. They "
+    "are context, not a comparison, and are never marked as best."
 )
 
 
@@ -267,9 +267,9 @@ def surface(task: TaskName, data: ChapterData) -> Section:
     )
     caption = (
         "A logistic regression on surface features alone, cross-validated by article, beside the "
-        "median of the models run. Models that do no better, or are not told from it, may see no "
-        "more than artefacts of the rewriting; doing better does not show that they see more. "
-        "Intervals by source article, drawn together; what other tables show too has its there."
+        "median of the models. Models that are not clearly better may see no more than artefacts "
+        "of the rewriting. Doing better does not show that they see more. Intervals are by source "
+        "article, on the same resamples; a score in other tables too has its interval there."
     )
     table = Table("surface", "Surface features and models", caption, columns, frame)
     return replace(section, shows=[table])
@@ -350,7 +350,7 @@ def confusion(task: TaskName, data: ChapterData) -> Section:
         Column("invalid", "no label", "count", "Answered"),
     )
     draws = "; all draws" * bool(data.items["draw"].max() > 1)
-    caption = f"How often each gold label was answered with which{draws}."
+    caption = f"How often items of each gold label got each answer{draws}."
     title = "Confusion matrices"
     table = Table("confusion", title, caption, columns, frame, group_by="system")
     answers = [*labels, *(["invalid"] if frame["invalid"].any() else [])]
@@ -360,7 +360,7 @@ def confusion(task: TaskName, data: ChapterData) -> Section:
     chart = GridChart(
         "confusion",
         "Answers by gold label",
-        f"Of the items of each gold label, the share answered with each{draws}.",
+        f"The share of the items of each gold label that got each answer{draws}.",
         systems,
         ["no label" if name == "invalid" else name for name in answers],
         [

@@ -161,10 +161,9 @@ def show_dry_run(prepared: "Prepared") -> None:
     models = ", ".join(prepared.settings.models) or "no model"
     methods = ", ".join((*prepared.methods, *prepared.baselines))
     estimated, data = prepared.estimate(tokens=False), prepared.manifest.data
-    calls = sum(row.calls for row in estimated)
     typer.echo(
         f"{prepared.settings.task}: {prepared.samples:,} samples of {data.source or data.name}, "
-        f"{methods} with {models}: about {calls:,} calls"
+        f"{methods} with {models}: about {sum(row.calls for row in estimated):,} calls"
     )
     typer.echo("no errors were found, and no model was called")
 

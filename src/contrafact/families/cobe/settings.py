@@ -50,7 +50,6 @@ DEMO = (
         methods=("plain",),
         models=("embedded/smollm2-135m-cobe",),
         judges=("proof",),
-        options={"framing": (PLAIN,)},  # so the editor was taught
         data=Lazy("contrafact.families.cobe.editing:write_held_out"),
         generation={"temperature": 0.0, "max_tokens": 256},  # most of what the base model says
     ),

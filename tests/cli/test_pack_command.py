@@ -28,7 +28,10 @@ def test_a_run_with_a_named_pack_is_told_from_one_without(quick_contrafact, tmp_
     systems = pd.read_csv(tmp_path / "report" / "tables" / "overall.csv")["system"].unique()
     assert len(systems) == 2 and str(systems[1]) == f"{systems[0]} [stated]"
     page = (tmp_path / "report" / "report.html").read_text()
-    assert "Prompts of the pack &#39;stated&#39;" in page or "Prompts of the pack 'stated'" in page
+    assert (
+        "The prompts of the pack &#39;stated&#39;" in page
+        or "The prompts of the pack 'stated'" in page
+    )
 
 
 def test_packs_are_listed_and_exported_by_name(quick_contrafact):

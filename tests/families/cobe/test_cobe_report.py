@@ -398,7 +398,7 @@ def test_where_verdicts_are_left_open_bounds_are_said_first_and_no_rate():
     (fact,) = [one for one in chapter.facts if one.label == "Responses"]
     assert fact.below == "144 valid (100.0%), 36 left open"
     how = dict(chapter.how)
-    assert "those whose verdict is left open" in how["Over valid outputs, and strict"]
+    assert "outputs whose verdict is left open" in how["Over valid outputs, and strict"]
     # A page shows fewer intervals than results.json has, so that none are counted in words.
     assert "exact binomial" in how["Intervals"] and " of the 1" not in how["Intervals"]
     tables = chapter.tables

@@ -88,8 +88,9 @@ def _rates(scores: Sequence[Mapping[Any, Any]]) -> tuple[str, str]:
 
 
 def _percent(row: Mapping[Any, Any], name: str) -> str:
-    value, low, high = (row.get(key) for key in (name, "low", "high"))
-    if value is None or math.isnan(value):
+    found = [row.get(key) for key in (name, "low", "high")]
+    value, low, high = (math.nan if one is None else float(one) for one in found)
+    if math.isnan(value):
         return "–"
-    bounds = "" if low is None or low != low else f" ({100 * low:.1f}–{100 * high:.1f})"
+    bounds = "" if math.isnan(low) else f" ({100 * low:.1f}–{100 * high:.1f})"
     return f"{100 * value:.1f}{bounds}"

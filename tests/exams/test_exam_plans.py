@@ -90,7 +90,8 @@ def test_what_is_promised_is_reached_and_no_less_would_do(n, rate):
         assert planned_half_width(n, labels=few - 1, rate=assumed) > 0.05
     assert ("for ±5 points, let" in said) == (planned_half_width(n, labels=n, rate=assumed) > 0.05)
     assert ("no rate nearer" in said) == (rate == 1.0)
-    assert f"a rate of {assumed:.0%}, and a judge with a sensitivity and specificity of 90%" in said
+    assert f"a rate of {100 * assumed:.3g}%" in said
+    assert ", and a judge with a sensitivity and specificity of 90%" in said
 
 
 def test_where_nothing_can_correct_a_rate_it_says_what_would_be_enough():

@@ -449,7 +449,7 @@ class TestJudges:
         rates = data.rates.assign(judge="a judge + b")
         data = replace(data, spec=spec, rates=rates)
         (said,) = [one.text for one in summarise(data).more if one.code == "record-of-one"]
-        assert "says nothing of the panel's other judges" in said
+        assert "not those of the panel or of its other judges" in said
         (text,) = [one.text for one in warnings(data) if one.code == "not-examined"]
         assert "how often the panel a judge + b errs" in text and "any amount" not in text
 

@@ -61,14 +61,9 @@ _SPEAKS = {
 _UNSEEN = ", which only labels can show: the judge gives no probabilities to compare"
 _RATES = ("sensitivity", "specificity")
 _NO_CORRECTION = {"by": "", "rests_on": "", "speaks_of": ""}
-
-
 _HALF = 0.05
 _MOST_ITEMS, _A_RUN = 5_000, 400
-_EXPECTED = (
-    "expected for independent outputs, a rate of {:.0%}, and a judge with a sensitivity and "
-    "specificity of {:.0%}"
-)
+_JUDGE = f", and a judge with a sensitivity and specificity of {ASSUMED[1]:.0%}"
 
 
 def what_corrects(n: int, rate: float = ASSUMED[0]) -> str:
@@ -86,20 +81,21 @@ def what_corrects(n: int, rate: float = ASSUMED[0]) -> str:
         ways.append(f"an exam with {items:,} items of each verdict (exam --estimate tells)")
     if labels:
         ways.append(f"people's labels of {labels:,} of them")
-    assumed = _EXPECTED.format(rate, ASSUMED[1])
-    assumed += "; no rate nearer to 0% or 100% is assumed" * (rate != judged)
+    at = f"expected for independent outputs, a rate of {100 * rate:.3g}%"
+    at += " (no rate nearer to 0% or 100% is assumed)" * (rate != judged)
+    assumed = at + _JUDGE
     if ways:
         of = f"A rate of {n:,} outputs can be corrected for the judge's errors to within ±5 points"
         return f"{of} with {' or with '.join(ways)} ({assumed})"
     enough = next(m for m in count(n) if planned_half_width(m, labels=m, rate=rate) <= _HALF)
-    more = f"for ±5 points, let people label {enough:,} outputs, each of another input ({assumed})"
+    more = f"for ±5 points, let people label {enough:,} outputs, each of another input"
     if n < MIN_ITEMS:
         no = f"With {n:,} outputs, no exam can correct a rate for the judge's errors: {MIN_ITEMS}"
         labels_of_all = "Labels of all outputs remove these errors, but not sampling error"
-        return f"{no} are needed. {labels_of_all}; {more}"
+        return f"{no} are needed. {labels_of_all}; {more} ({at})"
     largest, labelled = 100 * half(exam=(math.inf, math.inf)), 100 * half(labels=n)
     best = f"With {n:,} outputs, an exam corrects a rate to within ±{largest:.0f} points at best"
-    return f"{best}, and labels of all outputs to within ±{labelled:.0f}; {more}"
+    return f"{best}, and labels of all outputs to within ±{labelled:.0f}; {more} ({assumed})"
 
 
 def exam_gives(items: Sequence[ExamItem], criteria: Collection[str]) -> tuple[list[str], list[str]]:
@@ -120,7 +116,7 @@ def exam_gives(items: Sequence[ExamItem], criteria: Collection[str]) -> tuple[li
         f"rates by {', '.join(short)}"
     )
     gives = f"rates of {_A_RUN} outputs are corrected by {', '.join(points)} points"
-    expected = _EXPECTED.format(*ASSUMED)
+    expected = f"expected for independent outputs, a rate of {ASSUMED[0]:.0%}" + _JUDGE
     equal = (
         f"but not if the judge errs on none, or on all, of the items of one verdict: they are then "
         f"worth one for each event or story, here {', '.join(few)}, and {MIN_EXAM} are needed"

@@ -112,6 +112,9 @@ def panel_section(data: ChapterData) -> Section:
     of, panels = cluster_labels(data.items, spec.cluster), _panels(verdicts).items()
     agreed = [agreement(p, of, criteria=spec.labels, **how).assign(panel=n) for n, p in panels]
     frame = pd.concat(agreed, ignore_index=True)
+    if not frame.empty and data.items[spec.cluster].nunique() < spec.fewest:
+        why, none = f"no interval: too few {spec.clusters}", float("nan")
+        frame = frame.assign(estimate_low=none, estimate_high=none, method=why)
     if len(panels) < 2:
         frame = frame.drop(columns="panel")
     results = frame.rename(columns={"estimate_low": "low", "estimate_high": "high"})
@@ -129,6 +132,7 @@ def panel_section(data: ChapterData) -> Section:
     caption = (
         f"How far the judges agree on {spec.output[1]} that at least two of them decided, with "
         f"{data.percent_level} intervals by {spec.cluster_noun}. A judge asked again counts once. "
+        "Judges that are, or ask, the same model are not independent. "
         "If nearly all verdicts are the same, kappa and alpha are low even if judges agree; AC1 is "
         "not. If no judge failed any, the values do not show whether failures are noticed."
     )

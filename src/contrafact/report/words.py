@@ -111,7 +111,7 @@ def warnings(data: ChapterData) -> Warnings:
         "clusters": data.spec.clusters,
         "fewest": data.spec.fewest,
         "items": MIN_ITEMS,
-        "whole": "; for a rate of whole answers, people's labels" * (RESPONSE in examined),
+        "whole": "; people's labels correct a rate of whole answers" * (RESPONSE in examined),
         "judge": judge_options(judges[0]) if len(judges) == 1 else "--judge J",
         "some": "Some judged rates" if usable else "The judged rates",
     }

@@ -264,7 +264,7 @@ def test_without_a_baseline_it_says_what_one_answer_would_have(task: Any, share:
     alone = data_of(rows(task).query("system == @FAIR"), task, 50)
     summary = summarise(alone)
     (said,) = [one.text for one in summary.more if one.code == "chance"]
-    assert said == f"The same answer to everything would have {share} right."
+    assert said == f"Giving the same answer to every item would be right in {share} of cases."
     assert summary.next.code == "second-system"
     assert summary.next.text.endswith("without a model: --method majority or surface.")
     assert "chance" not in {one.code for one in summarise(estimated(task)).more}

@@ -356,6 +356,17 @@ class TestPanel:
             "Directionality",
         ]
 
+    def test_below_the_fewest_clusters_of_a_task_agreement_has_no_bounds(
+        self, study: Study
+    ) -> None:
+        items = study.make_items(headlines=20)
+        data = data_of(items, study.make_meta(panel=study.make_panel(items)), resamples=50)
+        for fewest, bounds in ((20, True), (21, False)):
+            few = replace(data, spec=replace(data.spec, fewest=fewest))
+            panel = panel_section(few).results["panel"]
+            assert panel["low"].notna().any() == panel["high"].notna().any() == bounds
+            assert panel["method"].eq("no interval: too few headlines").all() != bounds
+
 
 def test_an_unfinished_run_is_named(data: ChapterData, study: Study) -> None:
     found = warnings(replace(data, meta=study.make_meta(complete=False)))

@@ -213,7 +213,7 @@ class TestNextStep:
         fail(items, ZERO, "directionality", (0, 2, 4))
         summary, _ = opened(items)
         (said,) = [one.text for one in summary.more if one.code == "powerless"]
-        assert "With 3 headlines on which they differ, the smallest p" in said
+        assert "With 3 headlines on which their scores differ, the smallest p" in said
         assert "is 0.250, or 1.000 by the strictest of Holm's adjustments for 4 tests" in said
         assert holm([2.0**-6], 4)[0] > 0.05 > holm([2.0**-7], 4)[0]
         assert "apart, whichever is better; with 8 such headlines, it could" in said

@@ -59,7 +59,7 @@ class Manifest(BaseModel):
     )
     pack: PackRecord
     settings: dict[str, Any] = Field(description="The settings, secrets left out.")
-    paid_calls: int = Field(default=0, description="Calls of models that cost money.")
+    paid_calls: int = Field(default=0, description="The estimated number of calls that cost money.")
 
     def difference(self, earlier: "Manifest") -> str:
         """Return the names of the settings that differ from another run's, in words for users."""

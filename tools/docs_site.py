@@ -43,6 +43,8 @@ FOUND = {
     "catalogue": 0.3,
     "commands/": 0.5,
     "your-own-family": 0.3,
+    "own-method": 0.3,
+    "agree": 0.5,
     "scenarios": 0.3,
     "concepts/": 2,
     "exam": 2,

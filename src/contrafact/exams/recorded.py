@@ -88,8 +88,8 @@ def _rates(scores: Sequence[Mapping[Any, Any]]) -> tuple[str, str]:
 
 
 def _percent(row: Mapping[Any, Any], name: str) -> str:
-    found = [row.get(key) for key in (name, "low", "high")]
-    value, low, high = (math.nan if one is None else float(one) for one in found)
+    cells = [row.get(key) for key in (name, "low", "high")]
+    value, low, high = (math.nan if cell is None else float(cell) for cell in cells)
     if math.isnan(value):
         return "–"
     bounds = "" if math.isnan(low) else f" ({100 * low:.1f}–{100 * high:.1f})"

@@ -90,7 +90,7 @@ class PreparedExam:
             asked = list({q.key: q for q in self.questions if q.judge == judge}.values())
             some = sampled(asked)
             found += judge_estimates(
-                [judge] * (not is_verifier(judge)),
+                [] if is_verifier(judge) else [judge],
                 [q.prompt for q in some],
                 len(asked) / max(1, len(some)),
                 reply_tokens=_VERDICTS_TOKENS if self.examiner.together else _VERDICT_TOKENS,

@@ -466,10 +466,10 @@ def _corrected(finding: _Finding) -> Iterator[Reason]:
         return  # what comes next says so
     elif (not_examined(data) or finding.few_judged) and not data.meta.embedded_judge:
         rate = data.rates.sort_values("raw", key=lambda raw: (raw - 0.5).abs()).iloc[0]
-        told = {"system": rate["system"], "criterion": data.spec.labels[str(rate["criterion"])]}
-        told["raw"] = figure_text(float(rate["raw"]), "share")
+        where = {"system": rate["system"], "criterion": data.spec.labels[str(rate["criterion"])]}
+        where["raw"] = figure_text(float(rate["raw"]), "share")
         can = what_corrects(int(rate["n"]), float(rate["raw"]))
-        yield sentence("more", "correctable", can=can, **told)
+        yield sentence("more", "correctable", can=can, **where)
 
 
 def _without_model(finding: _Finding) -> Iterator[Reason]:

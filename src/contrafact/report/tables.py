@@ -132,7 +132,7 @@ def panel_section(data: ChapterData) -> Section:
     caption = (
         f"How far the judges agree on {spec.output[1]} that at least two of them decided, with "
         f"{data.percent_level} intervals by {spec.cluster_noun}. A judge asked again counts once. "
-        "Judges that are, or ask, the same model are not independent. "
+        "Judges that use the same model are not independent. "
         "If nearly all verdicts are the same, kappa and alpha are low even if judges agree; AC1 is "
         "not. If no judge failed any, the values do not show whether failures are noticed."
     )

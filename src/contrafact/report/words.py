@@ -47,9 +47,9 @@ def sentence(part: str, code: str, **values: object) -> Reason:
 def judge_options(judge: str) -> str:
     """Return the options that name a judge, or the members of a panel, on a command line."""
     names = {name: reader_of(name) for name in judge.split(" + ")}
-    given = [("--judge", name.removesuffix(f":{reader}")) for name, reader in names.items()]
-    given += [("--reader", reader) for reader in dict.fromkeys(names.values()) if reader]
-    return " ".join(f"{option} {shlex.quote(name)}" for option, name in given)
+    options = [("--judge", name.removesuffix(f":{reader}")) for name, reader in names.items()]
+    options += [("--reader", reader) for reader in dict.fromkeys(names.values()) if reader]
+    return " ".join(f"{option} {shlex.quote(name)}" for option, name in options)
 
 
 def facts(data: ChapterData) -> list[Fact]:
@@ -265,8 +265,8 @@ def _cost(costs: Sequence[Cost]) -> str:
     clauses = [f"{total} at list price ({'; '.join(parts)})"] if parts else []
     clauses += [f"the price of {listed(unpriced)} is unknown"] if unpriced else []
     clauses += [f"{listed(free)} ran on this machine, for nothing"] if free else []
-    own = "costs nothing itself, and its reader's calls are counted under the reader's name"
-    clauses += [f"{listed(read)} {own}"] if read else []
+    cost = "costs nothing itself, and its reader's calls are counted under the reader's name"
+    clauses += [f"{listed(read)} {cost}"] if read else []
     return "; ".join(clauses)
 
 
